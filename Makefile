@@ -1,0 +1,56 @@
+# A thin front for Meson. `make help` says what there is.
+
+BUILD = build
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# A checkout is a developer's, where a warning is an error; a release archive is not, and there a
+# newer compiler must not get in the way. WERROR=false overrides.
+WERROR = $(if $(wildcard .git),true,false)
+
+options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX)
+
+.PHONY: all demo test bench bench-peers check-all install clean help
+
+all:
+	@tools/setup.sh build
+	@tools/build.sh $(BUILD) $(options)
+
+demo: all
+	@$(BUILD)/examples/demo
+
+test:
+	@tools/setup.sh build test
+	@tools/build.sh $(BUILD) $(options) -Dtests=enabled
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+
+bench:
+	@tools/setup.sh build bench
+	@tools/build.sh $(BUILD) $(options) -Dbench=true
+	@bench/run $(BUILD)
+
+bench-peers:
+	@tools/setup.sh build bench peers
+	@$(MAKE) --no-print-directory bench
+
+check-all:
+	@tools/check.sh all
+
+install: all
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild --quiet
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+clean:
+	@rm -rf build build-*
+
+help:
+	@echo 'make              build the library, the examples and the tests into $(BUILD)/'
+	@echo 'make demo         build and run a short example'
+	@echo 'make test         build and run all tests'
+	@echo 'make bench        measure, side by side with what the system offers'
+	@echo 'make bench-peers  the same, with Go, Rust and Java beside it'
+	@echo 'make check-all    everything: two compilers, sanitizers, long runs'
+	@echo 'make install      install below PREFIX ($(PREFIX)); DESTDIR is honoured'
+	@echo 'make clean        remove all build directories'
+	@echo
+	@echo 'What is missing is installed from Debian packages: see tools/setup.sh.'

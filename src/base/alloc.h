@@ -1,0 +1,13 @@
+/* base: the only way to the heap. */
+#ifndef WEIR_BASE_ALLOC_H
+#define WEIR_BASE_ALLOC_H
+
+#include <stddef.h>
+
+/* `size` bytes, all zero, on a cache line of their own; NULL when there is no memory. */
+void *weir__alloc(size_t size);
+
+/* NULL is fine. */
+void weir__free(void *memory);
+
+#endif

@@ -1,0 +1,15 @@
+/* base: processors. */
+#ifndef WEIR_BASE_CPU_H
+#define WEIR_BASE_CPU_H
+
+#include <stdbool.h>
+
+/* Whether another processor may run while the calling thread spins: without one, spinning only
+ * keeps away whoever it waits for. Judged by the affinities of the threads that have asked so far.
+ */
+bool weir__cpu_to_spare(void);
+
+/* Lets others run on this processor, if there are any. */
+void weir__cpu_yield(void);
+
+#endif

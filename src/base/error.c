@@ -1,0 +1,34 @@
+/* base: the meaning of every error code of the library, in one table. */
+#include <errno.h>
+#include <string.h>
+#include <weir/base.h>
+
+static const struct {
+	int code;
+	const char *text;
+} errors[] = {
+	{ 0, "success" },
+	{ -EINVAL, "permits must be >= 1 and at most WEIR_SEM_MAX, and a waiter must not be "
+		   "waiting already" },
+	{ -E2BIG, "the weight is above the semaphore's limit, so it could never be granted: ask "
+		  "for less or raise the limit" },
+	{ -EAGAIN, "no permit is free, or others wait: try again later, or wait" },
+	{ -ETIMEDOUT, "the deadline passed before the permits were free" },
+	{ -ECANCELED, "the waiting task was cancelled" },
+	{ -ESHUTDOWN, "the semaphore is closed" },
+	{ -EOVERFLOW, "semaphore released too many times" },
+	{ -ENOMEM, "out of memory" },
+};
+
+const char *weir_strerror(int error)
+{
+	const char *text;
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		if (errors[i].code == error)
+			return errors[i].text;
+	}
+	/* Constant text, and NULL for a number that is no error. */
+	text = error < 0 && error > -4096 ? strerrordesc_np(-error) : NULL;
+	return text ? text : "unknown error";
+}

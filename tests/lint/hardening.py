@@ -1,0 +1,42 @@
+"""The installed library is hardened as promised: readelf says so.
+
+    hardening.py LIBWEIR.SO LIBWEIR.A
+"""
+
+import platform
+import re
+import sys
+
+from lint import report, run
+
+
+def main():
+    library, archive = sys.argv[1:]
+    dynamic = run("readelf", "-W", "-d", library)
+    segments = run("readelf", "-W", "-l", library)
+    symbols = run("readelf", "-W", "--dyn-syms", library)
+    problems = []
+
+    def require(condition, problem):
+        if not condition:
+            problems.append(problem)
+
+    require(re.search(r"\(FLAGS_1\).*\bNOW\b", dynamic), "symbols are not bound at start (-z now)")
+    require("TEXTREL" not in dynamic, "code is relocated at start, so it has to be writable")
+    require("RUNPATH" not in dynamic and "RPATH" not in dynamic, "a search path is built in")
+    require("GNU_RELRO" in segments, "relocated data stay writable (-z relro)")
+    require(re.search(r"GNU_STACK.* RW  ", segments), "the stack is executable (-z noexecstack)")
+    require(not re.search(r"LOAD.* RWE ", segments), "a segment is writable and executable")
+    code = re.search(r"LOAD +0x(\w+).* R E ", segments)
+    require(code and int(code[1], 16) > 0, "headers are executable (-z separate-code)")
+    require("__stack_chk_fail" in symbols, "no stack protector (-fstack-protector-strong)")
+    if platform.machine() == "x86_64":
+        # Of the objects: the linked library says so only if the C library's start-up code does.
+        notes = re.split(r"^File: ", run("readelf", "-W", "-n", archive), flags=re.MULTILINE)
+        for note in notes[1:]:
+            name = re.search(r"\((.*)\)", note)[1]
+            require("IBT, SHSTK" in note, f"{name}: no control-flow protection (-fcf-protection)")
+    report(problems, "now, relro, stack, separate code, stack protector")
+
+
+main()

@@ -1,0 +1,109 @@
+#!/bin/bash
+# Runs the tests in every build that we care about and adds the results up.
+#
+#     tools/check.sh quick     what each change has to pass, in minutes
+#     tools/check.sh all       the same with long runs, for the night or before a release
+#
+# The last line is "N passed, N failed, N skipped". A build that fails counts as a failed test.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+passed=0
+failed=0
+skipped=0
+
+# Sanitizers stop at the first report.
+export ASAN_OPTIONS=detect_stack_use_after_return=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
+
+fail() {
+	echo "FAILED: $1"
+	failed=$((failed + 1))
+}
+
+# stage NAME COMMAND...: anything that succeeds or not.
+stage() {
+	local name=$1 began=$SECONDS
+	shift
+	echo "== $name"
+	if "$@" </dev/null; then
+		passed=$((passed + 1))
+	else
+		fail "$name"
+	fi
+	echo "== $name: $((SECONDS - began)) s"
+}
+
+# test_stage NAME DIRECTORY COMMAND...: runs Meson's tests in DIRECTORY; the log there tells which
+# of them failed.
+test_stage() {
+	local name=$1 log=$2/meson-logs/testlog.json began=$SECONDS status counts
+	shift 2
+	echo "== $name"
+	rm -f "$log"
+	"$@" </dev/null
+	status=$?
+	if counts=$(python3 tools/tally.py "$log" 2>/dev/null); then
+		read -r -a counts <<<"$counts"
+		passed=$((passed + counts[0]))
+		failed=$((failed + counts[1]))
+		skipped=$((skipped + counts[2]))
+		[ $status -eq 0 ] || [ "${counts[1]}" -gt 0 ] || fail "$name: exit status $status"
+	else
+		fail "$name: exit status $status, and no test was run"
+	fi
+	echo "== $name: $((SECONDS - began)) s"
+}
+
+# build_and_test DIRECTORY "OPTIONS" SUITE...: with the compiler in CC and CXX.
+build_and_test() {
+	local dir=$1 options=$2
+	shift 2
+	# shellcheck disable=SC2086 # several options in one string
+	tools/build.sh "$dir" -Dwerror=true -Dtests=enabled $options &&
+		$fixed_addresses meson test -C "$dir" --no-rebuild --print-errorlogs "${@/#/--suite=}"
+}
+
+# ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels use.
+fixed_addresses=
+if setarch -R true 2>/dev/null; then
+	fixed_addresses="setarch -R"
+fi
+
+quick() {
+	test_stage "gcc: all tests" build make --no-print-directory test
+	export CC=gcc CXX=g++
+	test_stage "gcc: address and undefined behaviour sanitizers" build-asan \
+		build_and_test build-asan "-Db_sanitize=address,undefined" unit stress examples
+	test_stage "gcc: thread sanitizer" build-tsan \
+		build_and_test build-tsan "-Db_sanitize=thread" unit stress examples
+	export CC=clang CXX=clang++
+	test_stage "clang" build-clang \
+		build_and_test build-clang "" unit examples lint
+}
+
+# With clang, a sanitizer's symbols are in the program and not in a shared library: b_lundef.
+long() {
+	quick
+	test_stage "clang: address and undefined behaviour sanitizers" build-clang-asan \
+		build_and_test build-clang-asan \
+		"-Db_sanitize=address,undefined -Db_lundef=false" unit stress examples
+	test_stage "clang: thread sanitizer" build-clang-tsan \
+		build_and_test build-clang-tsan \
+		"-Db_sanitize=thread -Db_lundef=false" unit stress examples
+	stage "cppcheck" cppcheck --quiet --error-exitcode=1 --enable=warning,portability \
+		--inline-suppr -Iinclude -Isrc -D__x86_64__ src include
+}
+
+if ! tools/setup.sh build test check; then
+	fail "setup"
+else
+	case ${1:-} in
+	quick) quick ;;
+	all) long ;;
+	*) fail "usage: tools/check.sh quick|all" ;;
+	esac
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
