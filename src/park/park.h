@@ -1,0 +1,77 @@
+/* park: how a caller waits.
+ *
+ * A caller waits either as a thread, which sleeps in the kernel, or in some other way that a higher
+ * layer brings along and installs for the calling thread: a scheduler's task switches away. Whoever
+ * parks never knows which. This layer owns the table of the two functions that differ and the
+ * current one.
+ *
+ * One wait, from the waiter's side and from the other:
+ *
+ *     struct weir__parking parking;
+ *     weir__parking_init(&parking);
+ *     ... let the other side find &parking ...      ... finds it ...
+ *     weir__park(&parking, deadline, spin);         weir__unpark(&parking);
+ *
+ * THE WORD OF A PARKING has three values. EMPTY: neither side has come. PARKED: the waiter sleeps,
+ * or is about to. NOTIFIED: the other side has come. Only unpark writes NOTIFIED, it is the last
+ * thing it writes, and whoever replaces PARKED by another value decides how the wait ends.
+ *
+ * LIFETIME. A parking lives on the waiter's stack and is gone as soon as park has returned 0. So
+ * unpark reads all it needs beforehand; afterwards it may only wake by address.
+ */
+#ifndef WEIR_PARK_PARK_H
+#define WEIR_PARK_PARK_H
+
+#include <weir/base.h>
+
+struct weir__parking;
+
+/* How a wait may be spent. */
+enum weir__patience {
+	WEIR__SLEEP, /* the other side is not expected soon */
+	WEIR__WATCH, /* it is: watch for it a while before sleeping */
+	WEIR__MUST,  /* it is on its way for certain: no deadline, no cancellation */
+};
+
+/* The two functions that differ between kinds of waiters. */
+struct weir__parker {
+	/* 0: notified. -ETIMEDOUT, -ECANCELED: gave up, and may still be notified at any time. */
+	int (*park)(struct weir__parking *parking, weir_time deadline,
+		    enum weir__patience patience);
+	/* Notifies, from any thread. */
+	void (*unpark)(struct weir__parking *parking);
+};
+
+enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
+
+struct weir__parking {
+	uint32_t word;
+	const struct weir__parker *parker;
+	void *self; /* how the parker finds the waiter again; a thread needs nothing */
+};
+
+/* Starts a wait of whoever calls. */
+void weir__parking_init(struct weir__parking *parking);
+
+/* Waits for unpark, until `deadline` at the longest. After anything but 0 the other side may still
+ * come: the caller makes sure that it will not, or parks again with WEIR__MUST. */
+static inline int weir__park(struct weir__parking *parking, weir_time deadline,
+			     enum weir__patience patience)
+{
+	return parking->parker->park(parking, deadline, patience);
+}
+
+/* Ends the wait. Called exactly once for each parking that the other side found. */
+static inline void weir__unpark(struct weir__parking *parking)
+{
+	parking->parker->unpark(parking);
+}
+
+/* The kind of waiter that the calling thread is, until it is told otherwise: a thread. */
+extern const struct weir__parker weir__thread_parker;
+
+/* Makes the calling thread wait through `parker`, which finds it by `self`; NULL for the thread's
+ * own. A scheduler brackets its run loop with this. */
+void weir__parker_set(const struct weir__parker *parker, void *self);
+
+#endif

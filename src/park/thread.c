@@ -1,0 +1,116 @@
+/* park: a thread waits by watching its word for a while, and then in the kernel.
+ *
+ * WHY IT WATCHES. Waking a thread that sleeps costs a hundred times what telling one that watches
+ * does, more when its processor has gone idle meanwhile. So when the caller says that the other
+ * side is near, the thread first spins, if another processor could be running the other side, and
+ * then yields, which lets the other side run on this very processor. Both last about as long as a
+ * sleep and a wake-up would have cost: never much worse than twice the best choice.
+ *
+ * HOW IT LEARNS. A way of watching that fails gets half as long the next time, down to almost
+ * nothing; one that succeeds, its full length. Once in a while it is tried at full length whatever
+ * it did before. The record is the thread's own, so that learning costs the semaphore nothing.
+ */
+#include "base/cpu.h"
+#include "base/futex.h"
+#include "park/park.h"
+
+#include <errno.h>
+
+enum { PROBE = 64 };
+
+struct habit {
+	uint32_t uses;
+	uint32_t length;
+};
+
+static WEIR__TLS struct habit spinning;
+static WEIR__TLS struct habit yielding;
+
+static const uint32_t spins_most = 100; /* turns of WEIR__RELAX, some 30 ns each */
+static const uint32_t yields_most = 100;
+
+static uint32_t habit_length(struct habit *habit, uint32_t most)
+{
+	return habit->uses++ % PROBE == 0 ? most : habit->length;
+}
+
+static void habit_learn(struct habit *habit, bool success, uint32_t most)
+{
+	habit->length = success ? most : habit->length / 2;
+}
+
+static bool is_notified(const struct weir__parking *parking)
+{
+	return WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE) == WEIR__NOTIFIED;
+}
+
+static bool spin(const struct weir__parking *parking)
+{
+	uint32_t length = habit_length(&spinning, spins_most);
+	bool notified = false;
+
+	for (uint32_t i = 0; i < length && !notified; i++) {
+		WEIR__RELAX();
+		notified = is_notified(parking);
+	}
+	habit_learn(&spinning, notified, spins_most);
+	return notified;
+}
+
+static bool yield(const struct weir__parking *parking, weir_time deadline)
+{
+	uint32_t length = habit_length(&yielding, yields_most);
+	bool notified = false;
+
+	for (uint32_t i = 0; i < length && !notified; i++) {
+		/* A busy machine may keep us away for long. */
+		if (deadline != WEIR_NEVER && weir_now() >= deadline)
+			break;
+		weir__cpu_yield();
+		notified = is_notified(parking);
+	}
+	habit_learn(&yielding, notified, yields_most);
+	return notified;
+}
+
+static int thread_park(struct weir__parking *parking, weir_time deadline,
+		       enum weir__patience patience)
+{
+	uint32_t found = WEIR__EMPTY;
+
+	if (patience == WEIR__MUST)
+		deadline = WEIR_NEVER;
+	if (is_notified(parking))
+		return 0;
+	if (patience != WEIR__SLEEP) {
+		if (weir__cpu_to_spare() && spin(parking))
+			return 0;
+		if (yield(parking, deadline))
+			return 0;
+	}
+	if (!WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE) &&
+	    found == WEIR__NOTIFIED)
+		return 0;
+
+	/* Whatever ended a sleep, only the word says whether the other side has come. */
+	for (;;) {
+		int result = weir__futex_wait(&parking->word, WEIR__PARKED, deadline);
+
+		if (is_notified(parking))
+			return 0;
+		if (result == -ETIMEDOUT)
+			return -ETIMEDOUT;
+	}
+}
+
+static void thread_unpark(struct weir__parking *parking)
+{
+	/* The exchange lets the waiter go: from here on only its address is used. */
+	if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_RELEASE) == WEIR__PARKED)
+		weir__futex_wake(&parking->word, 1);
+}
+
+const struct weir__parker weir__thread_parker = {
+	.park = thread_park,
+	.unpark = thread_unpark,
+};

@@ -1,0 +1,49 @@
+/* sem: telling waiters how their wait ended, after the lock is gone.
+ *
+ * Waiters whose wait has been decided under the lock are collected in a batch, and told when
+ * nothing of the semaphore is needed any more. A waiter that has been told may vanish at once, and
+ * the semaphore with it. */
+#ifndef WEIR_SEM_BATCH_H
+#define WEIR_SEM_BATCH_H
+
+#include "park/park.h"
+
+#include <weir/sem.h>
+
+/* A waiter that parks. Its node's `wake` is NULL. The granter reads the node while the waiter
+ * watches the parking: on cache lines of their own, neither disturbs the other. */
+struct weir__parked {
+	_Alignas(64) struct weir_waiter waiter;
+	_Alignas(64) struct weir__parking parking;
+};
+
+enum { WAITER_NEW, WAITER_QUEUED, WAITER_DONE };
+
+/* A run of nodes linked by `next`; that of the last one means nothing. */
+struct weir__batch {
+	struct weir_waiter *first;
+	struct weir_waiter *last;
+};
+
+/* Fetches what it takes to tell this waiter, while other things are done. */
+static inline void batch_expect(const struct weir_waiter *waiter)
+{
+	__builtin_prefetch(waiter);
+	__builtin_prefetch((const char *)waiter + offsetof(struct weir__parked, parking), 1);
+}
+
+/* Appends a node that has just left the queue. Nodes that left the head one after the other are
+ * linked already: then nothing is written, and a spinning waiter keeps its cache line. */
+static inline void batch_add(struct weir__batch *batch, struct weir_waiter *waiter)
+{
+	if (!batch->first)
+		batch->first = waiter;
+	else if (batch->last->next != waiter)
+		batch->last->next = waiter;
+	batch->last = waiter;
+}
+
+/* Tells them all, in order, but for `own`: that one belongs to the caller. Whether it was there. */
+bool weir__batch_tell(const struct weir__batch *batch, const struct weir_waiter *own);
+
+#endif

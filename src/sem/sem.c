@@ -1,0 +1,441 @@
+/* sem: the semaphore.
+ *
+ * THE LOCK is a bit of the state word, taken only by those who must look at the queue. Taking it
+ * also sets SLOW, so while it is held the inline paths keep out and the number of permits held can
+ * only fall: a release that finds the lock taken subtracts its permits in one step and leaves.
+ *
+ * THE GRANT ROUTINE is settle(). Everyone who took the lock ends there; nothing else grants, and
+ * nothing else gives the lock back. It moves waiters that fit from the head of the queue to the
+ * batch of those to be told and then replaces the word, in one step, by one that counts their
+ * permits and has no lock. If a release came in between, that step fails, and it looks at the head
+ * again with the permits that were added. Hence P4: when the lock is free, the queue is empty or
+ * its head does not fit. And hence a release never waits for anybody, which is what lets a signal
+ * handler call it.
+ *
+ * P6, who may touch what after that step:
+ *     - the semaphore: nobody. Whoever was granted may free it. What is left is a wake-up by
+ * address for those who slept on the lock, and that one touches no memory;
+ *     - the nodes in the batch: their waits are decided, but their owners do not know. Each stays
+ *       where it is until weir__batch_tell() tells it, and is not touched after that.
+ *
+ * A WAITER THAT GIVES UP (its deadline passed, its task was cancelled, its owner calls cancel)
+ * takes the lock and looks whether it is still in the queue. Then it is taken out and nothing has
+ * happened. Otherwise its wait had been decided before, and it will be told: see acquire_parked().
+ */
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/futex.h"
+#include "sem/batch.h"
+#include "sem/heap.h"
+#include "sem/word.h"
+
+#include <errno.h>
+
+_Static_assert(sizeof(struct weir_sem) <= 64, "a semaphore must fit a cache line");
+
+/* The inline functions, once as ordinary ones: for callers in other languages. */
+extern inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
+extern inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
+extern inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
+
+enum {
+	LOCK_SPINS = 100,
+	/* Up to this place in the queue a grant is expected soon. */
+	NEAR = 16,
+};
+
+/* The half of the word with LOCK and SLEEP in it. While LOCK is set it holds nothing else. */
+static const uint32_t *lock_half(const struct weir_sem *sem)
+{
+	return (const uint32_t *)(const void *)&sem->word +
+	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 1 : 0);
+}
+
+static void lock(struct weir_sem *sem)
+{
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	uint64_t others = 0;
+	int spins = 0;
+
+	for (;;) {
+		if (!(word & WEIR__SEM_LOCK)) {
+			if (WEIR__CAS(&sem->word, &word, word_slow(word) | WEIR__SEM_LOCK | others,
+				      __ATOMIC_ACQUIRE))
+				return;
+			continue;
+		}
+		if (spins < LOCK_SPINS && (spins > 0 || weir__cpu_to_spare())) {
+			spins++;
+			WEIR__RELAX();
+			word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+			continue;
+		}
+		if (!(word & WEIR__SEM_SLEEP) &&
+		    !WEIR__CAS(&sem->word, &word, word | WEIR__SEM_SLEEP, __ATOMIC_RELAXED))
+			continue;
+		(void)weir__futex_wait(lock_half(sem), WEIR__SEM_LOCK | WEIR__SEM_SLEEP,
+				       WEIR_NEVER);
+		/* One sleeper is woken at a time and SLEEP is cleared before that. Others may be
+		 * left, so whoever has slept takes the lock with SLEEP set. */
+		others = WEIR__SEM_SLEEP;
+		word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	}
+}
+
+/* From here to settle(): with the lock held. */
+
+static uint32_t limit(const struct weir_sem *sem)
+{
+	return sem->setup & SETUP_LIMIT;
+}
+
+static struct weir_sem_counted *counted_of(struct weir_sem *sem)
+{
+	return sem->setup & SETUP_COUNTED ? (struct weir_sem_counted *)(void *)sem : NULL;
+}
+
+static uint64_t held(const struct weir_sem *sem)
+{
+	return word_held(WEIR__LOAD(&sem->word, __ATOMIC_RELAXED));
+}
+
+static void push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
+{
+	waiter->next = NULL;
+	waiter->prev = sem->tail;
+	waiter->n = n;
+	waiter->result = 0;
+	if (sem->tail)
+		sem->tail->next = waiter;
+	else
+		sem->head = waiter;
+	sem->tail = waiter;
+	WEIR__POKE(&sem->waiting, sem->waiting + 1);
+}
+
+/* Takes a waiter out. Its own `prev` becomes NULL but it keeps its `next`. */
+static void pull(struct weir_sem *sem, struct weir_waiter *waiter)
+{
+	if (waiter->prev)
+		waiter->prev->next = waiter->next;
+	else
+		sem->head = waiter->next;
+	if (waiter->next)
+		waiter->next->prev = waiter->prev;
+	else
+		sem->tail = waiter->prev;
+	if (waiter->prev)
+		waiter->prev = NULL;
+	WEIR__POKE(&sem->waiting, sem->waiting - 1);
+}
+
+static bool is_queued(const struct weir_sem *sem, const struct weir_waiter *waiter)
+{
+	return waiter->prev || sem->head == waiter;
+}
+
+static void count_wait(struct weir_sem *sem, uint64_t since, uint64_t now)
+{
+	/* Two processors' ticks may differ a little: no wait is shorter than none. */
+	uint64_t ticks = now > since ? now - since : 0;
+
+	WEIR__POKE(&sem->granted_after_wait, sem->granted_after_wait + 1);
+	WEIR__POKE(&sem->ticks_waited, sem->ticks_waited + ticks);
+	if (ticks > sem->ticks_longest)
+		WEIR__POKE(&sem->ticks_longest, ticks);
+}
+
+static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
+{
+	return sem->head || (sem->setup & (SETUP_CLOSED | SETUP_COUNTED)) || limit(sem) == 0 ||
+	       now_held > limit(sem);
+}
+
+/* The grant routine: takes `taken` permits for the caller, grants whoever fits, gives the lock
+ * back. `now` is the time, in ticks, or 0: then it is looked up if anybody is granted. */
+static void settle(struct weir_sem *sem, uint32_t taken, uint64_t now, struct weir__batch *batch)
+{
+	struct weir_sem_counted *counted = counted_of(sem);
+	uint32_t peak = counted ? counted->peak_held : 0;
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	uint64_t given = taken;
+	uint64_t next;
+
+	do {
+		uint64_t now_held = word_held(word) + given;
+		struct weir_waiter *head;
+
+		while ((head = sem->head) != NULL && now_held + head->n <= limit(sem)) {
+			if (now == 0)
+				now = weir__ticks();
+			count_wait(sem, head->since, now);
+			now_held += head->n;
+			given += head->n;
+			pull(sem, head);
+			batch_add(batch, head);
+		}
+		if (counted)
+			WEIR__POKE(&counted->peak_held,
+				   now_held > peak ? (uint32_t)now_held : peak);
+		if (must_be_slow(sem, now_held))
+			next = WEIR__SEM_SLOW | WEIR__SEM_FREE(now_held);
+		else
+			next = WEIR__SEM_FREE(limit(sem) - now_held) | WEIR__SEM_HELD(now_held);
+	} while (!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL));
+	if (word & WEIR__SEM_SLEEP)
+		weir__futex_wake(lock_half(sem), 1);
+}
+
+static void settle_and_tell(struct weir_sem *sem, struct weir__batch *batch)
+{
+	settle(sem, 0, 0, batch);
+	(void)weir__batch_tell(batch, NULL);
+}
+
+int weir_sem_init(struct weir_sem *sem, uint32_t permits)
+{
+	if (permits == 0 || permits > WEIR_SEM_MAX)
+		return -EINVAL;
+	*sem = (struct weir_sem){ .word = WEIR__SEM_FREE(permits), .setup = permits };
+	return 0;
+}
+
+int weir_sem_init_counted(struct weir_sem_counted *counted, uint32_t permits)
+{
+	if (permits == 0 || permits > WEIR_SEM_MAX)
+		return -EINVAL;
+	*counted = (struct weir_sem_counted){
+		.sem = { .word = WEIR__SEM_SLOW, .setup = permits | SETUP_COUNTED },
+	};
+	return 0;
+}
+
+/* Without the lock: 0 when n permits were taken, -EAGAIN or -E2BIG when not, 1 when only the lock
+ * can tell. */
+static int take_free(struct weir_sem *sem, uint32_t n)
+{
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+
+	while (!(word & WEIR__SEM_SLOW)) {
+		uint64_t free = word >> 32;
+
+		if (n > free)
+			return n > free + word_held(word) ? -E2BIG : -EAGAIN;
+		if (WEIR__CAS(&sem->word, &word, word - WEIR__SEM_FREE(n) + WEIR__SEM_HELD(n),
+			      __ATOMIC_ACQUIRE))
+			return 0;
+	}
+	return 1;
+}
+
+/* Takes n permits at once (0), queues the waiter (its place in the queue, from 1) or refuses (an
+ * error); without a waiter, -EAGAIN instead of queueing. */
+static int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
+{
+	struct weir__batch batch = { NULL, NULL };
+	struct weir_sem_counted *counted;
+	uint32_t taken = 0;
+	int result;
+
+	lock(sem);
+	counted = counted_of(sem);
+	if (sem->setup & SETUP_CLOSED) {
+		result = -ESHUTDOWN;
+	} else if (n > (limit(sem) > 0 ? limit(sem) : WEIR_SEM_MAX)) {
+		result = -E2BIG; /* paused, it waits for a limit that is not known yet */
+	} else if (!sem->head && held(sem) + n <= limit(sem)) {
+		taken = n;
+		result = 0;
+		if (counted)
+			WEIR__POKE(&counted->granted_at_once, counted->granted_at_once + 1);
+	} else if (waiter) {
+		push(sem, waiter, n);
+		result = (int)sem->waiting;
+	} else {
+		result = -EAGAIN;
+	}
+	settle(sem, taken, 0, &batch);
+	/* A release that came meanwhile may have let our own waiter through already. */
+	if (weir__batch_tell(&batch, waiter))
+		result = 0;
+	return result;
+}
+
+/* Takes the waiter out of the queue if it is still there, and says so. */
+static bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *count)
+{
+	struct weir__batch batch = { NULL, NULL };
+	bool queued;
+
+	lock(sem);
+	queued = is_queued(sem, waiter);
+	if (queued) {
+		pull(sem, waiter);
+		WEIR__POKE(count, *count + 1);
+	}
+	settle_and_tell(sem, &batch);
+	return queued;
+}
+
+/* Queues the calling thread or task and parks it. */
+static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
+{
+	struct weir__parked self = { .waiter = { .since = weir__ticks() } };
+	int result;
+
+	weir__parking_init(&self.parking);
+	result = enter(sem, n, &self.waiter);
+	if (result <= 0)
+		return result;
+
+	result = weir__park(&self.parking, deadline, result <= NEAR ? WEIR__WATCH : WEIR__SLEEP);
+	if (result == 0)
+		return self.waiter.result;
+	if (leave(sem, &self.waiter, result == -ETIMEDOUT ? &sem->timed_out : &sem->cancelled))
+		return result;
+
+	/* Too late: the wait was decided before. We are about to be told, and must wait for that,
+	 * for our node is still being looked at. A grant is kept, even if it comes after the
+	 * deadline; a cancelled task cannot keep it and passes it on. */
+	(void)weir__park(&self.parking, WEIR_NEVER, WEIR__MUST);
+	if (result == -ECANCELED && self.waiter.result == 0)
+		(void)weir_sem_release(sem, n);
+	else
+		result = self.waiter.result;
+	return result;
+}
+
+int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
+{
+	bool heap;
+	int result;
+
+	if (n == 0)
+		return -EINVAL;
+	result = take_free(sem, n);
+	if (result == 0 || result == -E2BIG)
+		return result;
+
+	heap = WEIR__PEEK(&sem->setup) & SETUP_HEAP;
+	if (heap)
+		heap_pin(heap_of(sem));
+	result = acquire_parked(sem, n, deadline);
+	if (heap)
+		heap_unpin(heap_of(sem));
+	return result;
+}
+
+int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n)
+{
+	int result;
+
+	if (n == 0)
+		return -EINVAL;
+	result = take_free(sem, n);
+	return result <= 0 ? result : enter(sem, n, NULL);
+}
+
+int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter,
+			   weir_wake_fn *wake)
+{
+	int result;
+
+	if (n == 0 || !wake || WEIR__LOAD(&waiter->state, __ATOMIC_ACQUIRE) == WAITER_QUEUED)
+		return -EINVAL;
+	result = take_free(sem, n);
+	if (result == 0 || result == -E2BIG)
+		return result;
+
+	waiter->sem = sem;
+	waiter->wake = wake;
+	waiter->since = weir__ticks();
+	WEIR__POKE(&waiter->state, WAITER_QUEUED);
+	result = enter(sem, n, waiter);
+	/* Once it is queued the node belongs to whoever grants. */
+	if (result > 0)
+		return 1;
+	WEIR__POKE(&waiter->state, WAITER_NEW);
+	return result;
+}
+
+int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter)
+{
+	if (waiter->sem != sem || WEIR__LOAD(&waiter->state, __ATOMIC_RELAXED) == WAITER_NEW)
+		return -EINVAL;
+	if (!leave(sem, waiter, &sem->cancelled))
+		return 1;
+	WEIR__POKE(&waiter->state, WAITER_NEW);
+	return 0;
+}
+
+int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
+{
+	struct weir__batch batch = { NULL, NULL };
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	uint64_t next;
+
+	if (n == 0)
+		return -EINVAL;
+	do {
+		if (word_held(word) < n)
+			return -EOVERFLOW;
+		if (word & WEIR__SEM_SLOW)
+			next = (word - WEIR__SEM_FREE(n)) | WEIR__SEM_LOCK;
+		else
+			next = word + WEIR__SEM_FREE(n) - WEIR__SEM_HELD(n);
+	} while (!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL));
+
+	/* If somebody else has the lock, our permits are theirs to grant and we are done. Otherwise
+	 * the lock came with the same step. */
+	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK)) {
+		/* The clock is read while the waiter's cache lines are on their way. */
+		batch_expect(sem->head);
+		settle(sem, 0, weir__ticks(), &batch);
+		(void)weir__batch_tell(&batch, NULL);
+	}
+	return 0;
+}
+
+/* Ends the waits of those heavier than `most`. */
+static void refuse(struct weir_sem *sem, uint32_t most, int result, struct weir__batch *batch)
+{
+	struct weir_waiter *next;
+
+	for (struct weir_waiter *waiter = sem->head; waiter; waiter = next) {
+		next = waiter->next;
+		if (waiter->n > most) {
+			pull(sem, waiter);
+			waiter->result = result;
+			batch_add(batch, waiter);
+		}
+	}
+}
+
+int weir_sem_resize(struct weir_sem *sem, uint32_t permits)
+{
+	struct weir__batch batch = { NULL, NULL };
+	int result = 0;
+
+	if (permits > WEIR_SEM_MAX)
+		return -EINVAL;
+	lock(sem);
+	if (sem->setup & SETUP_CLOSED) {
+		result = -ESHUTDOWN;
+	} else {
+		WEIR__POKE(&sem->setup, (sem->setup & ~SETUP_LIMIT) | permits);
+		if (permits > 0)
+			refuse(sem, permits, -E2BIG, &batch);
+	}
+	settle_and_tell(sem, &batch);
+	return result;
+}
+
+void weir_sem_close(struct weir_sem *sem)
+{
+	struct weir__batch batch = { NULL, NULL };
+
+	lock(sem);
+	WEIR__POKE(&sem->setup, sem->setup | SETUP_CLOSED);
+	refuse(sem, 0, -ESHUTDOWN, &batch);
+	settle_and_tell(sem, &batch);
+}
