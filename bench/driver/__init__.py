@@ -1,0 +1,1 @@
+"""bench: asks every peer every question, in turns, and reports the answers side by side."""

@@ -1,0 +1,123 @@
+"""The figures to reach, what was measured, and whether they were reached. Information only: what is
+fast enough on one machine is not on another, and nothing fails for it."""
+
+from driver.peers import FIFO, PEERS
+
+
+class Answers:
+    """Medians by case and peer, None where nobody was asked."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def get(self, case, peer, key):
+        sample = self.samples.get((case, peer))
+        return sample.median(key) if sample else None
+
+    def others(self, case, key):
+        """(value, name) of everybody but weir and the floors."""
+        for peer in PEERS:
+            value = self.get(case, peer.key, key)
+            if value is not None and peer.key != "weir" and not peer.floor:
+                yield value, peer.name
+
+
+def figure(text, value, goal, at_most=True, shown="{:.2f}"):
+    """One line: what is asked, what was measured, whether it was reached."""
+    if value is None or goal is None:
+        return text, "not measured", None
+    reached = value <= goal if at_most else value >= goal
+    sign = "at most" if at_most else "at least"
+    return text, f"{shown.format(value)} ({sign} {shown.format(goal)})", reached
+
+
+def quotient(value, base):
+    return value / base if value is not None and base else None
+
+
+def pair_figures(a):
+    mine = a.get("pair-1", "weir", "ns")
+    yield figure("uncontended pair, x the compare-and-swap floor",
+                 quotient(mine, a.get("pair-1", "floor", "ns")), 1.15)
+    best = min(a.others("pair-1", "ns"), default=(None, "nobody"))
+    yield figure(f"uncontended pair, x the fastest peer ({best[1]})", quotient(mine, best[0]), 1.0)
+
+
+def handoff_figures(a):
+    for case, where in (("handoff-two", "two cores"), ("handoff-pinned", "two cores, tied")):
+        yield figure(f"hand-off, {where}, x the spinning floor",
+                     quotient(a.get(case, "weir", "ns"), a.get(case, "spin", "ns")), 3.0)
+    one = [a.get("handoff-one", peer, "ns") for peer in ("weir", "futex")]
+    yield figure("hand-off, one core, x a bare futex", quotient(*one), 1.1)
+
+
+def contended_figures(a):
+    key = "pairs_per_second"
+    two = [a.get("contended-2-1", peer, key) for peer in ("weir", "tokio")]
+    yield figure("2 threads over 1, x tokio's throughput", quotient(*two), 1.0, at_most=False)
+    for case in ("2-1", "4-1", "4-2", "8-1", "8-4"):
+        both = [a.get("contended-" + case, peer, key) for peer in ("weir", "java-fair")]
+        where = "{} threads over {}".format(*case.split("-"))
+        yield figure(f"{where}, x Java's fair semaphore", quotient(*both), 3.0, at_most=False)
+    for case in ("2-1", "4-1", "8-1"):
+        shares = [a.get("contended-" + case, "weir", key) for key in ("share_min", "share_max")]
+        off = None if None in shares else max(1 - shares[0], shares[1] - 1) * 100
+        yield figure(f"{case[0]} threads over 1, a share's distance from equal in %", off, 5.0)
+
+
+def waiters_figures(a):
+    many = "waiters-1000000"
+    for key, what, goal in (("through_ns", "ns", 100), ("bytes", "bytes", 128)):
+        mine = a.get(many, "weir", key)
+        yield figure(f"1,000,000 async waiters, {what} each", mine, goal, shown="{:.0f}")
+        yield figure(f"1,000,000 async waiters, {what}, x tokio's tasks",
+                     quotient(mine, a.get(many, "tokio", key)), 1.0)
+    cancels = [a.get(f"waiters-{n}", "weir", "cancel_ns") for n in (1000, 100_000, 1_000_000)]
+    spread = None if None in cancels else max(cancels) / min(cancels)
+    yield figure("cancel from the middle, slowest x fastest from 1,000 to 1,000,000", spread, 2.0)
+    yield figure("cancel from the middle of 1,000,000, x tokio's",
+                 quotient(cancels[-1], a.get(many, "tokio", "cancel_ns")), 1.0)
+
+
+def costs_figures(a):
+    def cost(key):
+        return a.get("costs", "weir", key)
+
+    yield figure("sizeof(struct weir_sem)", cost("sizeof_sem"), 64, shown="{:.0f}")
+    kept = [cost("allocations"), cost("allocations_contended")]
+    yield figure("allocations anywhere", None if None in kept else sum(kept), 0, shown="{:.0f}")
+    # Without a single call under contention the counting itself did not work.
+    calls = cost("kernel_calls") if cost("kernel_calls_contended") else None
+    yield figure("system calls uncontended", calls, 0, shown="{:.0f}")
+    wakes = quotient(cost("wakes"), cost("granted_after_wait")) if calls is not None else None
+    yield figure("futex wakes for a grant, under contention", wakes, 1.0, shown="{:.4f}")
+
+
+MAKERS = {
+    "pair": pair_figures,
+    "handoff": handoff_figures,
+    "contended": contended_figures,
+    "waiters": waiters_figures,
+    "costs": costs_figures,
+}
+
+
+def figures(questions, samples):
+    """(text, measured, reached) of every figure of the questions that were asked."""
+    answers = Answers(samples)
+    for question in questions:
+        yield from MAKERS[question](answers)
+
+
+def waits_beside(samples):
+    """The longest waits under contention, ours beside those of peers who let newcomers overtake."""
+    for case in ("contended-4-1", "contended-8-1"):
+        waits = {}
+        for peer in PEERS:
+            sample = samples.get((case, peer.key))
+            if sample and sample.values("longest_wait_ns"):
+                waits[peer] = sample.most("longest_wait_ns")
+        barging = [wait for peer, wait in waits.items() if peer.order != FIFO]
+        mine = [wait for peer, wait in waits.items() if peer.key == "weir"]
+        if mine and barging:
+            yield case, mine[0], min(barging), max(barging)

@@ -1,0 +1,132 @@
+"""Runs the programs in turns and collects what they print."""
+
+import os
+import random
+import resource
+import statistics
+import subprocess
+import time
+from collections import defaultdict
+
+TICKS = os.sysconf("SC_CLK_TCK")
+CPUS = os.sched_getaffinity(0)
+
+# A run during which others used more of the machine than this does not count, as long as there are
+# tries left.
+TOO_BUSY = 0.05
+
+
+class Failed(Exception):
+    """A program that did not answer."""
+
+
+def busy_seconds():
+    """Time that our processors have spent since they started, for whomever: a hypervisor, too."""
+    busy = 0
+    with open("/proc/stat", encoding="ascii") as file:
+        for line in file:
+            name, *times = line.split()
+            if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in CPUS:
+                user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, times[:8])
+                busy += user + nice + system + irq + softirq + steal
+    return busy / TICKS
+
+
+def own_seconds():
+    return sum(sum(resource.getrusage(who)[:2])
+               for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def run(command, cpus):
+    """One run: what the program printed, as numbers."""
+    place = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                              preexec_fn=place)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(str(error)) from error
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+    return {key: float(value) for key, value in (line.split() for line in done.stdout.splitlines())}
+
+
+def watched_run(command, cpus):
+    """One run, and how much of the machine others used meanwhile."""
+    busy, own, start = busy_seconds(), own_seconds(), time.monotonic()
+    answer = run(command, cpus)
+    others = (busy_seconds() - busy) - (own_seconds() - own)
+    return answer, max(0.0, others / ((time.monotonic() - start) * len(CPUS)))
+
+
+class Samples:
+    """All answers of one peer in one case."""
+
+    def __init__(self):
+        self.answers = []
+        self.error = None
+
+    def values(self, key):
+        return [answer[key] for answer in self.answers if key in answer]
+
+    def median(self, key):
+        values = self.values(key)
+        return statistics.median(values) if values else None
+
+    def least(self, key):
+        return min(self.values(key), default=None)
+
+    def most(self, key):
+        return max(self.values(key), default=None)
+
+
+class Session:
+    """Asks all peers in turns, so that a change of the machine's mood meets everyone."""
+
+    def __init__(self, programs, peers, progress):
+        self.programs = programs
+        self.peers = peers
+        self.progress = progress
+        self.order = random.Random(1)
+        self.repeated = 0
+        self.disturbed = 0
+        self.runs = 0
+
+    def lineup(self, case):
+        return [peer for peer in self.peers
+                if case.question in peer.questions and case.admits(peer)]
+
+    def ask(self, cases, repeats, seconds):
+        """Samples by case and peer."""
+        samples = defaultdict(Samples)
+        tries_left = len(cases) * len(self.peers) * repeats // 3
+        for turn in range(repeats):
+            pairs = [(case, peer) for case in cases for peer in self.lineup(case)]
+            self.order.shuffle(pairs)
+            for done, (case, peer) in enumerate(pairs):
+                self.progress(f"{case.question}: turn {turn + 1} of {repeats}, "
+                              f"{done + 1} of {len(pairs)}: {peer.name}")
+                sample = samples[case.key, peer.key]
+                tries_left = self.take(sample, case, peer, seconds, tries_left)
+        self.progress("")
+        return samples
+
+    def take(self, sample, case, peer, seconds, tries_left):
+        """Adds one answer; how many tries are left."""
+        command = self.programs.command(peer, case.question)
+        command += [f"{key}={value}" for key, value in case.arguments.items()]
+        command.append(f"seconds={seconds}")
+        if sample.error:
+            return tries_left
+        try:
+            answer, others = watched_run(command, case.cpus)
+            while others > TOO_BUSY and tries_left > 0:
+                tries_left -= 1
+                self.repeated += 1
+                answer, others = watched_run(command, case.cpus)
+        except Failed as error:
+            sample.error = str(error)
+            return tries_left
+        self.runs += 1
+        self.disturbed += others > TOO_BUSY
+        sample.answers.append(answer)
+        return tries_left

@@ -1,0 +1,80 @@
+"""Who takes part: every peer, how it is called, and whether it is there."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+
+# What a peer's turn is given to: the operating system's threads, or tasks of a runtime of its own.
+THREADS = "threads"
+TASKS = "tasks"
+
+# Whether waiters are served in the order of their arrival.
+FIFO = "FIFO"
+BARGING = "barging"
+
+
+@dataclass(frozen=True)
+class Peer:
+    key: str
+    name: str
+    questions: tuple
+    waits: str = THREADS
+    order: str = BARGING
+    floor: bool = False
+    one_permit: bool = False
+    packages: str = ""
+    program: str = "native"
+    variant: str = ""
+
+
+ALL = ("pair", "contended", "handoff")
+
+PEERS = (
+    Peer("floor", "compare-and-swap, fetch-add", ("pair",), floor=True),
+    Peer("spin", "spinning on a word", ("handoff",), floor=True),
+    Peer("futex", "bare futex", ("handoff",), floor=True),
+    Peer("weir", "weir", ALL + ("waiters", "costs"), order=FIFO),
+    Peer("sem_t", "sem_t", ALL),
+    Peer("mutex", "pthread mutex", ("pair", "contended"), one_permit=True),
+    Peer("mutex+cond", "mutex + condition variable", ALL),
+    Peer("std", "std::counting_semaphore", ALL),
+    Peer("moodycamel", "moodycamel", ALL, packages="libconcurrentqueue-dev"),
+    Peer("tokio", "tokio", ALL + ("waiters",), TASKS, FIFO,
+         packages="cargo rustc librust-tokio-dev", program="tokio"),
+    Peer("go-sync", "Go x/sync/semaphore", ALL + ("waiters",), TASKS, FIFO,
+         packages="golang-go golang-golang-x-sync-dev", program="go", variant="sync"),
+    Peer("go-channel", "Go channel", ALL + ("waiters",), TASKS, FIFO,
+         packages="golang-go golang-golang-x-sync-dev", program="go", variant="channel"),
+    Peer("java-fair", "Java Semaphore (fair)", ALL, order=FIFO,
+         packages="openjdk-17-jdk-headless", program="java", variant="fair"),
+    Peer("java-unfair", "Java Semaphore (unfair)", ALL,
+         packages="openjdk-17-jdk-headless", program="java", variant="unfair"),
+)
+
+BY_KEY = {peer.key: peer for peer in PEERS}
+
+
+@dataclass
+class Programs:
+    """Where the programs are: the native ones and those of the other languages."""
+
+    native: str
+    others: str
+    java: str = field(default_factory=lambda: shutil.which("java") or "java")
+
+    def command(self, peer, question):
+        """The command that asks this peer this question; the question's arguments follow."""
+        if peer.program == "native":
+            return [os.path.join(self.native, "bench-" + question), peer.key]
+        if peer.program == "java":
+            classes = os.path.join(self.others, "java")
+            return [self.java, "-cp", classes, "Bench", question, peer.variant]
+        return [os.path.join(self.others, "bench-" + peer.program), question] + (
+            [peer.variant] if peer.variant else [])
+
+    def is_there(self, peer):
+        if peer.key == "moodycamel":
+            return os.path.exists("/usr/include/concurrentqueue/lightweightsemaphore.h")
+        if peer.program == "java":
+            return os.path.exists(os.path.join(self.others, "java", "Bench.class"))
+        return os.path.exists(self.command(peer, peer.questions[0])[0])

@@ -1,0 +1,103 @@
+"""What is asked: every question with its cases. A case is one line-up of all peers."""
+
+import os
+from dataclasses import dataclass, field
+
+from driver.peers import THREADS
+
+
+@dataclass(frozen=True)
+class Case:
+    question: str
+    key: str
+    title: str
+    arguments: dict = field(default_factory=dict)
+    cpus: tuple = ()                        # where the program may run; () for anywhere
+    admits: object = lambda peer: True
+    left_out: str = ""                      # why those who are not admitted are left out
+
+
+QUESTIONS = ("pair", "contended", "handoff", "waiters", "costs")
+
+# The figure by which the peers of a question are compared, and whether more of it is better.
+MEASURES = {
+    "pair": ("ns", False),
+    "contended": ("pairs_per_second", True),
+    "handoff": ("ns", False),
+    "waiters": ("through_ns", False),
+}
+
+
+def siblings(cpu):
+    path = f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return str(cpu)
+
+
+def two_cores():
+    """Two processors that are not two faces of one core, if there are."""
+    cpus = sorted(os.sched_getaffinity(0))
+    for cpu in cpus[1:]:
+        if siblings(cpu) != siblings(cpus[0]):
+            return (cpus[0], cpu)
+    return tuple(cpus[:2])
+
+
+def pair_cases():
+    return [Case("pair", f"pair-{n}", f"Uncontended acquire and release, {n} permit{'s' * (n > 1)}",
+                 {"permits": n}, admits=lambda peer, n=n: n == 1 or not peer.one_permit,
+                 left_out="a mutex has one permit")
+            for n in (1, 3)]
+
+
+def contended_cases(rounds):
+    sizes = [(2, 1), (4, 1), (4, 2), (8, 1), (8, 4)]
+    return [Case("contended", f"contended-{t}-{n}",
+                 f"Contended, {t} threads over {n} permit{'s' * (n > 1)}",
+                 {"threads": t, "permits": n, "rounds": rounds, "workers": 2},
+                 admits=lambda peer, n=n: n == 1 or not peer.one_permit,
+                 left_out="a mutex has one permit")
+            for t, n in sizes]
+
+
+def handoff_cases():
+    pair = two_cores()
+    one = Case("handoff", "handoff-one", "Hand-off, both on one core", {"workers": 1}, pair[:1],
+               lambda peer: peer.key != "spin", "it would spin away the other's time")
+    if len(pair) < 2:
+        return [one]
+    return [
+        Case("handoff", "handoff-two", "Hand-off, two cores, placed by the system",
+             {"workers": 2}, pair),
+        Case("handoff", "handoff-pinned", "Hand-off, each thread tied to a core of its own",
+             {"cpus": "%d,%d" % pair}, pair, lambda peer: peer.program == "native",
+             "it places its threads itself"),
+        one,
+    ]
+
+
+def waiters_cases():
+    sizes = (1000, 100_000, 1_000_000)
+    return [Case("waiters", f"waiters-{n}", f"{n:,} async waiters through 3 permits",
+                 {"waiters": n}, admits=lambda peer, n=n: n < 1_000_000 or peer.program != "go",
+                 left_out="a million goroutines take 4 GB and half a minute")
+            for n in sizes]
+
+
+def costs_cases():
+    return [Case("costs", "costs", "What weir takes from the system",
+                 admits=lambda peer: peer.waits == THREADS)]
+
+
+def cases(question, rounds):
+    makers = {
+        "pair": pair_cases,
+        "contended": lambda: contended_cases(rounds),
+        "handoff": handoff_cases,
+        "waiters": waiters_cases,
+        "costs": costs_cases,
+    }
+    return makers[question]()
