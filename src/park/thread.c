@@ -88,8 +88,9 @@ static int thread_park(struct weir__parking *parking, weir_time deadline,
 		if (yield(parking, deadline))
 			return 0;
 	}
+	/* A step that fails synchronises with nobody, so what it found is looked at once more. */
 	if (!WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE) &&
-	    found == WEIR__NOTIFIED)
+	    is_notified(parking))
 		return 0;
 
 	/* Whatever ended a sleep, only the word says whether the other side has come. */

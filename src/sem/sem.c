@@ -389,7 +389,8 @@ int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 	 * the lock came with the same step. */
 	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK)) {
 		/* The clock is read while the waiter's cache lines are on their way. */
-		batch_expect(sem->head);
+		if (sem->head)
+			batch_expect(sem->head);
 		settle(sem, 0, weir__ticks(), &batch);
 		(void)weir__batch_tell(&batch, NULL);
 	}
