@@ -36,11 +36,13 @@ def quotient(value, base):
 
 
 def pair_figures(a):
-    mine = a.get("pair-1", "weir", "ns")
-    yield figure("uncontended pair, x the compare-and-swap floor",
-                 quotient(mine, a.get("pair-1", "floor", "ns")), 1.15)
-    best = min(a.others("pair-1", "ns"), default=(None, "nobody"))
-    yield figure(f"uncontended pair, x the fastest peer ({best[1]})", quotient(mine, best[0]), 1.0)
+    for case, permits in (("pair-1", "1 permit"), ("pair-3", "3 permits")):
+        mine = a.get(case, "weir", "ns")
+        yield figure(f"uncontended pair, {permits}, x the floor",
+                     quotient(mine, a.get(case, "floor", "ns")), 1.15)
+        best = min(a.others(case, "ns"), default=(None, "nobody"))
+        yield figure(f"uncontended pair, {permits}, x the fastest peer ({best[1]})",
+                     quotient(mine, best[0]), 1.0)
 
 
 def handoff_figures(a):

@@ -11,9 +11,10 @@ from collections import defaultdict
 TICKS = os.sysconf("SC_CLK_TCK")
 CPUS = os.sched_getaffinity(0)
 
-# A run during which others used more of the machine than this does not count, as long as there are
-# tries left.
+# A run during which others used more of the machine than this is repeated, as long as there are
+# tries left, and does not count where there are ENOUGH undisturbed ones.
 TOO_BUSY = 0.05
+ENOUGH = 3
 
 
 class Failed(Exception):
@@ -51,11 +52,16 @@ def run(command, cpus):
 
 
 def watched_run(command, cpus):
-    """One run, and how much of the machine others used meanwhile."""
+    """One run; `others` is how much of the machine somebody else used meanwhile."""
     busy, own, start = busy_seconds(), own_seconds(), time.monotonic()
     answer = run(command, cpus)
     others = (busy_seconds() - busy) - (own_seconds() - own)
-    return answer, max(0.0, others / ((time.monotonic() - start) * len(CPUS)))
+    answer["others"] = max(0.0, others / ((time.monotonic() - start) * len(CPUS)))
+    return answer
+
+
+def is_disturbed(answer):
+    return answer["others"] > TOO_BUSY
 
 
 class Samples:
@@ -66,7 +72,9 @@ class Samples:
         self.error = None
 
     def values(self, key):
-        return [answer[key] for answer in self.answers if key in answer]
+        clean = [answer for answer in self.answers if not is_disturbed(answer)]
+        counted = clean if len(clean) >= ENOUGH else self.answers
+        return [answer[key] for answer in counted if key in answer]
 
     def median(self, key):
         values = self.values(key)
@@ -118,15 +126,15 @@ class Session:
         if sample.error:
             return tries_left
         try:
-            answer, others = watched_run(command, case.cpus)
-            while others > TOO_BUSY and tries_left > 0:
+            answer = watched_run(command, case.cpus)
+            while is_disturbed(answer) and tries_left > 0:
                 tries_left -= 1
                 self.repeated += 1
-                answer, others = watched_run(command, case.cpus)
+                answer = watched_run(command, case.cpus)
         except Failed as error:
             sample.error = str(error)
             return tries_left
         self.runs += 1
-        self.disturbed += others > TOO_BUSY
+        self.disturbed += is_disturbed(answer)
         sample.answers.append(answer)
         return tries_left

@@ -142,7 +142,7 @@ def draw_panel(panel, top, low, high):
         x = place(10.0 ** power)
         yield (f'<line x1="{x:.1f}" y1="{top + HEAD - 6}" x2="{x:.1f}" y2="{bottom}" '
                'stroke="#dde3e8"/>')
-        yield text(x, top + HEAD - 10, f"{10.0 ** power:,g}", "faint", "middle")
+        yield text(x, top + HEAD - 10, f"{10.0 ** power:,.{max(0, -power)}f}", "faint", "middle")
     for i, bar in enumerate(panel.bars):
         y = top + HEAD + ROW * i
         own = " own" if bar.kind == "weir" else ""

@@ -38,6 +38,9 @@ extern inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
 
+/* A part of several slow paths, which are short: calls would cost a third of the whole. */
+#define PART static inline __attribute__((always_inline))
+
 enum {
 	LOCK_SPINS = 100,
 	/* Up to this place in the queue a grant is expected soon. */
@@ -51,21 +54,28 @@ static const uint32_t *lock_half(const struct weir_sem *sem)
 	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 1 : 0);
 }
 
-static void lock(struct weir_sem *sem)
+/* Takes the lock if it is free, given the word as it was last seen; else *word is what was found.
+ */
+PART bool take_lock(struct weir_sem *sem, uint64_t *word, uint64_t others)
 {
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-	uint64_t others = 0;
-	int spins = 0;
+	uint64_t locked = word_slow(*word) | WEIR__SEM_LOCK | others;
 
-	for (;;) {
-		if (!(word & WEIR__SEM_LOCK)) {
-			if (WEIR__CAS(&sem->word, &word, word_slow(word) | WEIR__SEM_LOCK | others,
-				      __ATOMIC_ACQUIRE))
-				return;
+	if ((*word & WEIR__SEM_LOCK) || !WEIR__CAS(&sem->word, word, locked, __ATOMIC_ACQUIRE))
+		return false;
+	*word = locked;
+	return true;
+}
+
+static __attribute__((noinline)) uint64_t wait_for_lock(struct weir_sem *sem, uint64_t word)
+{
+	uint64_t others = 0;
+	int spins = weir__cpu_to_spare() ? LOCK_SPINS : 0;
+
+	while (!take_lock(sem, &word, others)) {
+		if (!(word & WEIR__SEM_LOCK))
 			continue;
-		}
-		if (spins < LOCK_SPINS && (spins > 0 || weir__cpu_to_spare())) {
-			spins++;
+		if (spins > 0) {
+			spins--;
 			WEIR__RELAX();
 			word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 			continue;
@@ -80,6 +90,15 @@ static void lock(struct weir_sem *sem)
 		others = WEIR__SEM_SLEEP;
 		word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 	}
+	return word;
+}
+
+/* Returns the word that it left. */
+PART uint64_t lock(struct weir_sem *sem)
+{
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+
+	return WEIR__LIKELY(take_lock(sem, &word, 0)) ? word : wait_for_lock(sem, word);
 }
 
 /* From here to settle(): with the lock held. */
@@ -92,11 +111,6 @@ static uint32_t limit(const struct weir_sem *sem)
 static struct weir_sem_counted *counted_of(struct weir_sem *sem)
 {
 	return sem->setup & SETUP_COUNTED ? (struct weir_sem_counted *)(void *)sem : NULL;
-}
-
-static uint64_t held(const struct weir_sem *sem)
-{
-	return word_held(WEIR__LOAD(&sem->word, __ATOMIC_RELAXED));
 }
 
 static void push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
@@ -114,7 +128,7 @@ static void push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
 }
 
 /* Takes a waiter out. Its own `prev` becomes NULL but it keeps its `next`. */
-static void pull(struct weir_sem *sem, struct weir_waiter *waiter)
+PART void pull(struct weir_sem *sem, struct weir_waiter *waiter)
 {
 	if (waiter->prev)
 		waiter->prev->next = waiter->next;
@@ -152,12 +166,13 @@ static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
 }
 
 /* The grant routine: takes `taken` permits for the caller, grants whoever fits, gives the lock
- * back. `now` is the time, in ticks, or 0: then it is looked up if anybody is granted. */
-static void settle(struct weir_sem *sem, uint32_t taken, uint64_t now, struct weir__batch *batch)
+ * back. `word` is what the lock was taken with; `now` is the time, in ticks, or 0: then it is
+ * looked up if anybody is granted. */
+PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
+		 struct weir__batch *batch)
 {
 	struct weir_sem_counted *counted = counted_of(sem);
 	uint32_t peak = counted ? counted->peak_held : 0;
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 	uint64_t given = taken;
 	uint64_t next;
 
@@ -186,10 +201,11 @@ static void settle(struct weir_sem *sem, uint32_t taken, uint64_t now, struct we
 		weir__futex_wake(lock_half(sem), 1);
 }
 
-static void settle_and_tell(struct weir_sem *sem, struct weir__batch *batch)
+PART void settle_and_tell(struct weir_sem *sem, uint64_t word, struct weir__batch *batch)
 {
-	settle(sem, 0, 0, batch);
-	(void)weir__batch_tell(batch, NULL);
+	settle(sem, word, 0, 0, batch);
+	if (batch->first)
+		(void)weir__batch_tell(batch, NULL);
 }
 
 int weir_sem_init(struct weir_sem *sem, uint32_t permits)
@@ -233,17 +249,16 @@ static int take_free(struct weir_sem *sem, uint32_t n)
 static int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 {
 	struct weir__batch batch = { NULL, NULL };
-	struct weir_sem_counted *counted;
+	uint64_t word = lock(sem);
+	struct weir_sem_counted *counted = counted_of(sem);
 	uint32_t taken = 0;
 	int result;
 
-	lock(sem);
-	counted = counted_of(sem);
 	if (sem->setup & SETUP_CLOSED) {
 		result = -ESHUTDOWN;
 	} else if (n > (limit(sem) > 0 ? limit(sem) : WEIR_SEM_MAX)) {
 		result = -E2BIG; /* paused, it waits for a limit that is not known yet */
-	} else if (!sem->head && held(sem) + n <= limit(sem)) {
+	} else if (!sem->head && word_held(word) + n <= limit(sem)) {
 		taken = n;
 		result = 0;
 		if (counted)
@@ -254,26 +269,25 @@ static int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 	} else {
 		result = -EAGAIN;
 	}
-	settle(sem, taken, 0, &batch);
+	settle(sem, word, taken, 0, &batch);
 	/* A release that came meanwhile may have let our own waiter through already. */
-	if (weir__batch_tell(&batch, waiter))
+	if (batch.first && weir__batch_tell(&batch, waiter))
 		result = 0;
 	return result;
 }
 
 /* Takes the waiter out of the queue if it is still there, and says so. */
-static bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *count)
+PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *count)
 {
 	struct weir__batch batch = { NULL, NULL };
-	bool queued;
+	uint64_t word = lock(sem);
+	bool queued = is_queued(sem, waiter);
 
-	lock(sem);
-	queued = is_queued(sem, waiter);
 	if (queued) {
 		pull(sem, waiter);
 		WEIR__POKE(count, *count + 1);
 	}
-	settle_and_tell(sem, &batch);
+	settle_and_tell(sem, word, &batch);
 	return queued;
 }
 
@@ -391,7 +405,7 @@ int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 		/* The clock is read while the waiter's cache lines are on their way. */
 		if (sem->head)
 			batch_expect(sem->head);
-		settle(sem, 0, weir__ticks(), &batch);
+		settle(sem, next, 0, weir__ticks(), &batch);
 		(void)weir__batch_tell(&batch, NULL);
 	}
 	return 0;
@@ -415,11 +429,12 @@ static void refuse(struct weir_sem *sem, uint32_t most, int result, struct weir_
 int weir_sem_resize(struct weir_sem *sem, uint32_t permits)
 {
 	struct weir__batch batch = { NULL, NULL };
+	uint64_t word;
 	int result = 0;
 
 	if (permits > WEIR_SEM_MAX)
 		return -EINVAL;
-	lock(sem);
+	word = lock(sem);
 	if (sem->setup & SETUP_CLOSED) {
 		result = -ESHUTDOWN;
 	} else {
@@ -427,16 +442,16 @@ int weir_sem_resize(struct weir_sem *sem, uint32_t permits)
 		if (permits > 0)
 			refuse(sem, permits, -E2BIG, &batch);
 	}
-	settle_and_tell(sem, &batch);
+	settle_and_tell(sem, word, &batch);
 	return result;
 }
 
 void weir_sem_close(struct weir_sem *sem)
 {
 	struct weir__batch batch = { NULL, NULL };
+	uint64_t word = lock(sem);
 
-	lock(sem);
 	WEIR__POKE(&sem->setup, sem->setup | SETUP_CLOSED);
 	refuse(sem, 0, -ESHUTDOWN, &batch);
-	settle_and_tell(sem, &batch);
+	settle_and_tell(sem, word, &batch);
 }
