@@ -1,0 +1,97 @@
+/* model: the world below libweir: what base/futex.c, clock.c, cpu.c, alloc.c and random.c do in
+ * production. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/futex.h"
+#include "base/random.h"
+#include "model/engine.h"
+#include "model/memory.h"
+#include "model/oracle.h"
+#include "model/search.h"
+
+#include <errno.h>
+#include <string.h>
+
+int weir__futex_wait(const uint32_t *word, uint32_t expected, weir_time deadline)
+{
+	if (deadline < 0)
+		return -ETIMEDOUT;
+	engine_step(STEP_FUTEX_WAIT, word, sizeof(*word), __func__);
+	if (*word != expected)
+		return -EAGAIN;
+	oracle_sleep(engine.current, word, deadline);
+	return engine_sleep(word, deadline, false);
+}
+
+void weir__futex_wake(const uint32_t *word, int count)
+{
+	engine_step(STEP_FUTEX_WAKE, word, sizeof(*word), __func__);
+	oracle_wake(word);
+	for (; count > 0; count--) {
+		struct thread *sleepers[MAX_THREADS];
+		int found = 0;
+
+		for (int i = 0; i < engine.threads; i++) {
+			if (world.threads[i].status == THREAD_SLEEPING &&
+			    world.threads[i].sleeps_on == word)
+				sleepers[found++] = &world.threads[i];
+		}
+		if (found == 0)
+			return;
+		engine_wake(sleepers[search_pick(found)], 0);
+	}
+}
+
+weir_time weir_now(void)
+{
+	return world.clock;
+}
+
+weir_time weir_after(weir_time delay)
+{
+	if (delay < 0)
+		return world.clock;
+	return delay > WEIR_NEVER - world.clock ? WEIR_NEVER : world.clock + delay;
+}
+
+uint64_t weir__ticks(void)
+{
+	return (uint64_t)world.clock;
+}
+
+weir_time weir__ticks_to_time(uint64_t ticks)
+{
+	return (weir_time)ticks;
+}
+
+bool weir__cpu_to_spare(void)
+{
+	return engine.model->spare_cpu;
+}
+
+/* To others it looks like spinning. Where a program is not to spin, it is over before anybody acts.
+ */
+void weir__cpu_yield(void)
+{
+	if (engine.current && !engine.model->spare_cpu)
+		engine.current->insists = true;
+	seam_relax();
+}
+
+void *weir__alloc(size_t size)
+{
+	return memory_alloc(size);
+}
+
+void weir__free(void *memory)
+{
+	if (memory)
+		memory_free(memory);
+}
+
+int weir__random(void *bytes, size_t size)
+{
+	memset(bytes, 0, size);
+	return 0;
+}

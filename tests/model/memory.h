@@ -1,0 +1,34 @@
+/* model: memory that knows when it is dead.
+ *
+ * The program's shared objects live in a small arena; each thread has a stack. What is freed, and
+ * what lies below the stack pointer of a thread that has stopped, is filled with poison: steps that
+ * touch it are reported, plain reads find garbage, plain writes are found out later. */
+#ifndef MODEL_MEMORY_H
+#define MODEL_MEMORY_H
+
+#include "model/world.h"
+
+void memory_init(void);
+void memory_reset(void);
+char *memory_stack_top(int thread);
+
+void *memory_alloc(size_t size);
+void memory_free(void *block);
+
+/* Whether it is in the arena. */
+bool memory_is_shared(const void *p);
+
+/* NULL when these bytes are in use, else why not. */
+const char *memory_fault(const void *p, size_t size);
+
+/* Poisons what a thread that has just stopped left below its stack pointer. */
+void memory_bury(struct thread *thread);
+
+/* Fails when anybody wrote where the thread, or the arena, has nothing. */
+void memory_check_stack(const struct thread *thread);
+void memory_check_arena(void);
+
+/* Which thread's stack it is; -1 for none. */
+int memory_stack_of(const void *p);
+
+#endif
