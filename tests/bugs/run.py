@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Seeds one bug into a copy of the sources and shows that a test finds it, and how soon.
+
+    run.py BUG [--explorer LIBRARY] [--cc COMPILER] [--seconds N]
+
+"found by: model" builds the explorer with the faulty sources; it must report a failure. "found by: unit
+NAME" builds tests/unit/test_NAME.c with them; it must fail, crash or hang. The same program built from the
+unchanged sources passes: that is what the suites `model` and `unit` show.
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from bug import Bug
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline"]
+# What the explorer brings itself instead of the library's own, see tests/model/env.c.
+OUTSIDE = {"futex.c", "clock.c", "cpu.c", "alloc.c", "random.c"}
+SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
+WATCHED = ["-Wl,--wrap=weir__futex_wait", "-Wl,--wrap=weir__futex_wake"]
+UNIT_SECONDS = 20  # a unit test that takes longer hangs
+
+
+def compile_program(options, copy, program, extra_flags, sources, libraries):
+    command = options.cc.split() + FLAGS + extra_flags
+    command += [f"-I{copy}/include", f"-I{copy}/src", f"-I{ROOT}/tests"]
+    command += [str(source) for source in sources] + ["-o", str(program)] + libraries
+    subprocess.run(command, check=True)
+
+
+def find_with_model(options, copy, program):
+    sources = [s for s in copy.glob("src/*/*.c") if s.name not in OUTSIDE]
+    compile_program(options, copy, program, ['-DWEIR_SEAM_HEADER="model/seam.h"'], sources,
+                    [options.explorer])
+    run = subprocess.run([program, "--stop", "--seconds", str(options.seconds)],
+                         capture_output=True, text=True, timeout=10 * options.seconds + 60)
+    if run.returncode == 0:
+        return None
+    found = re.search(r"FAILED (.*)\n(found after \d+ schedules)", run.stdout)
+    if not found:
+        raise SystemExit(f"the explorer ended without a finding:\n{run.stdout}{run.stderr}")
+    return f"{found[2]} ({found[1]})"
+
+
+def find_with_unit(options, copy, program, name):
+    sources = list(copy.glob("src/*/*.c")) + [ROOT / f"tests/unit/test_{name}.c"]
+    sources += [ROOT / "tests/support" / s for s in SUPPORT]
+    compile_program(options, copy, program, WATCHED, sources, ["-lcmocka", "-lpthread"])
+    try:
+        run = subprocess.run([program], capture_output=True, text=True, timeout=UNIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return "found: it hangs"
+    if run.returncode == 0:
+        return None
+    failed = re.findall(r"\[  FAILED  \] (\w+)", run.stdout + run.stderr)
+    return "found: " + (f"{failed[0]} fails" if failed else f"it crashes ({run.returncode})")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bug")
+    parser.add_argument("--explorer", default="")
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--seconds", type=int, default=60)
+    options = parser.parse_args()
+    bug = Bug(options.bug)
+
+    with tempfile.TemporaryDirectory() as directory:
+        copy = pathlib.Path(directory)
+        for part in ("include", "src"):
+            shutil.copytree(ROOT / part, copy / part)
+        bug.seed(copy)
+        started = time.monotonic()
+        if bug.finder[0] == "model":
+            found = find_with_model(options, copy, copy / "program")
+        else:
+            found = find_with_unit(options, copy, copy / "program", bug.finder[1])
+    print(f"{bug.name} (checklist {bug.line}): {bug.title}")
+    if not found:
+        raise SystemExit(f"NOT FOUND by {' '.join(bug.finder)}")
+    print(f"{found}, {time.monotonic() - started:.1f} s with the build")
+
+
+if __name__ == "__main__":
+    main()
