@@ -1,7 +1,8 @@
 /* support: counts every allocation of the whole process.
  *
  * The functions below take the place of the C library's in the program they are linked into. Where
- * a sanitizer has taken that place already, it offers a hook instead. */
+ * a sanitizer has taken that place already, it offers a hook instead; ThreadSanitizer's misses what
+ * aligned_alloc gives. */
 #include "support/allocations.h"
 
 #include "support/sanitizers.h"
@@ -27,7 +28,7 @@ uint64_t allocations_freed(void)
 	return __atomic_load_n(&freed, __ATOMIC_SEQ_CST);
 }
 
-#if UNDER_ASAN
+#if UNDER_ASAN || UNDER_TSAN
 
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
 					      void (*on_free)(const volatile void *));
@@ -53,16 +54,16 @@ void allocations_start(void)
 
 #else
 
+void allocations_start(void)
+{
+}
+
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void *memalign(size_t alignment, size_t size);
 void __libc_free(void *memory);
-
-void allocations_start(void)
-{
-}
 
 void *malloc(size_t size)
 {

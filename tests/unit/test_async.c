@@ -130,6 +130,28 @@ TEST(cancel_of_a_heavy_head_wakes_a_thread_P4_CHECKLIST_2)
 	assert_permits(&sem, 2, 2, 0);
 }
 
+/* Whoever waits twice and needs only one of both gives the other one up: nothing may get stuck in
+ * it. */
+TEST(two_waits_of_one_owner_do_not_strand_a_permit_CHECKLIST_16)
+{
+	struct weir_sem sem = WEIR_SEM_INIT(1);
+	struct async one = { 0 };
+	struct async two = { 0 };
+	struct async other = { 0 };
+
+	assert_int_equal(weir_sem_acquire(&sem, 1), 0);
+	assert_int_equal(async_acquire(&one, &sem, 1), 1);
+	assert_int_equal(async_acquire(&two, &sem, 1), 1);
+	assert_int_equal(async_acquire(&other, &sem, 1), 1);
+	assert_int_equal(weir_sem_release(&sem, 1), 0);
+	assert_int_equal(one.calls, 1);
+	assert_int_equal(weir_sem_cancel(&sem, &two.waiter), 0);
+	assert_int_equal(weir_sem_release(&sem, 1), 0);
+	assert_int_equal(two.calls, 0);
+	assert_int_equal(other.calls, 1);
+	assert_permits(&sem, 1, 1, 0);
+}
+
 TEST(a_node_may_wait_again_after_each_kind_of_end)
 {
 	struct weir_sem sem = WEIR_SEM_INIT(1);
@@ -164,6 +186,7 @@ int main(void)
 		cmocka_unit_test(cancel_after_the_grant_is_too_late_P5),
 		cmocka_unit_test(cancel_of_a_heavy_head_lets_the_next_in_P4_CHECKLIST_2),
 		cmocka_unit_test(cancel_of_a_heavy_head_wakes_a_thread_P4_CHECKLIST_2),
+		cmocka_unit_test(two_waits_of_one_owner_do_not_strand_a_permit_CHECKLIST_16),
 		cmocka_unit_test(a_node_may_wait_again_after_each_kind_of_end),
 	};
 

@@ -122,6 +122,32 @@ TEST(one_release_serves_all_who_fit_in_order_P3_P4)
 	assert_permits(&sem, 6, 1, 0);
 }
 
+TEST(a_release_of_n_serves_at_most_n_CHECKLIST_14)
+{
+	enum { LIGHT = 20 };
+	struct weir_sem sem = WEIR_SEM_INIT(LIGHT);
+	struct async heavy = { 0 };
+	struct async light[LIGHT] = { 0 };
+	uint32_t turns = 0;
+
+	/* Nine are free, and the head needs one more: the release of one serves it alone. */
+	assert_int_equal(weir_sem_acquire(&sem, LIGHT - 9), 0);
+	assert_int_equal(async_acquire(&heavy, &sem, 10), 1);
+	for (int i = 0; i < LIGHT; i++) {
+		light[i].turns = &turns;
+		assert_int_equal(async_acquire(&light[i], &sem, 1), 1);
+	}
+	assert_int_equal(weir_sem_release(&sem, 1), 0);
+	assert_int_equal(heavy.calls, 1);
+	assert_int_equal(turns, 0);
+	assert_int_equal(weir_sem_release(&sem, 3), 0);
+	assert_int_equal(turns, 3);
+	assert_permits(&sem, LIGHT, LIGHT, LIGHT - 3);
+	assert_int_equal(weir_sem_release(&sem, 16), 0);
+	assert_int_equal(weir_sem_release(&sem, 4), 0);
+	assert_permits(&sem, LIGHT, LIGHT - 3, 0);
+}
+
 /* The heavy head has a deadline; when it leaves, nothing is freed, and yet the next must be let in.
  */
 TEST(a_head_that_times_out_lets_the_next_in_P4_CHECKLIST_2)
@@ -169,6 +195,7 @@ int main(void)
 		cmocka_unit_test(nobody_overtakes_a_heavy_head_P3_CHECKLIST_15),
 		cmocka_unit_test(a_thread_that_takes_again_goes_to_the_back_P3),
 		cmocka_unit_test(one_release_serves_all_who_fit_in_order_P3_P4),
+		cmocka_unit_test(a_release_of_n_serves_at_most_n_CHECKLIST_14),
 		cmocka_unit_test(a_head_that_times_out_lets_the_next_in_P4_CHECKLIST_2),
 		cmocka_unit_test(a_waiter_that_times_out_leaves_the_others_in_order_P3),
 	};

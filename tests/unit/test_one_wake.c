@@ -6,8 +6,9 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <time.h>
 
-enum { THREADS = 4 };
+enum { THREADS = 4, ROUNDS = 2000 };
 
 static struct weir_sem sem;
 
@@ -91,11 +92,18 @@ TEST(one_release_wakes_each_it_serves_once)
 	assert_int_equal(futex_watch_read().wakes, THREADS);
 }
 
-static void *take_turns(void *rounds)
+/* Holds long enough, now and then, for the others to stop watching and to sleep. */
+static void *take_turns(void *failure)
 {
-	for (uint64_t i = 0; i < *(const uint64_t *)rounds; i++) {
-		if (weir_sem_acquire(&sem, 1) != 0 || weir_sem_release(&sem, 1) != 0)
-			return &sem;
+	static const struct timespec long_enough = { .tv_nsec = 200 * WEIR_US };
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (weir_sem_acquire(&sem, 1) != 0)
+			return failure;
+		if (i % 16 == 0)
+			(void)nanosleep(&long_enough, NULL);
+		if (weir_sem_release(&sem, 1) != 0)
+			return failure;
 	}
 	return NULL;
 }
@@ -104,13 +112,12 @@ static void *take_turns(void *rounds)
  * most two such wakes: its own, and one for whoever may have slept beside it. */
 TEST(under_contention_there_are_no_more_wakes_than_grants)
 {
-	uint64_t rounds = 20000;
 	pthread_t threads[THREADS];
 	struct futex_watch seen;
 
 	start(1);
 	for (int i = 0; i < THREADS; i++)
-		threads[i] = start_thread(take_turns, &rounds);
+		threads[i] = start_thread(take_turns, &sem);
 	for (int i = 0; i < THREADS; i++) {
 		void *failure;
 

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 
-enum { ROUNDS = 1000, MOST_SIGNALS = 2 };
+enum { MOST_ROUNDS = 5000, LEAST_ROUNDS = 20, MOST_SIGNALS = 2 };
 
 static const int signals[MOST_SIGNALS] = { SIGUSR1, SIGUSR2 };
 
@@ -99,8 +99,12 @@ static void wait_until_handled(uint32_t count)
 		(void)sched_yield();
 }
 
+/* One round takes microseconds, or two time slices where there is a single processor: so many
+ * rounds as fit a fixed time, and some in any case. */
 static void play(uint32_t permits, bool (*step)(struct weir_sem *sem))
 {
+	weir_time end = weir_after(300 * WEIR_MS);
+	uint32_t signals_at_once = permits < MOST_SIGNALS ? permits : MOST_SIGNALS;
 	pthread_t victim;
 
 	stage.step = step;
@@ -109,14 +113,15 @@ static void play(uint32_t permits, bool (*step)(struct weir_sem *sem))
 	stage.bad = 0;
 	assert_int_equal(weir_sem_init(&stage.sem, permits), 0);
 	victim = start_thread(hammer, NULL);
-	for (uint32_t round = 0; round < ROUNDS; round++) {
-		/* Both signals at once, when there are permits for it: one handler interrupts the
-		 * other. */
-		for (uint32_t i = 0; i < MOST_SIGNALS && i < permits; i++) {
+	for (uint32_t round = 1; round <= MOST_ROUNDS; round++) {
+		if (round > LEAST_ROUNDS && weir_now() > end)
+			break;
+		/* Two at once, when there are permits for it: one handler interrupts the other. */
+		for (uint32_t i = 0; i < signals_at_once; i++) {
 			assert_int_equal(weir_sem_acquire(&stage.sem, 1), 0);
 			assert_int_equal(pthread_kill(victim, signals[i]), 0);
 		}
-		wait_until_handled((round + 1) * (permits < MOST_SIGNALS ? 1 : MOST_SIGNALS));
+		wait_until_handled(round * signals_at_once);
 	}
 	__atomic_store_n(&stage.stop, true, __ATOMIC_SEQ_CST);
 	(void)pthread_join(victim, NULL);

@@ -61,6 +61,22 @@ TEST(waits_that_ended_are_counted_by_how)
 	assert_true(stats_of(&sem).closed);
 }
 
+TEST(failed_waits_are_counted_modulo_2_to_the_32_CHECKLIST_7)
+{
+	struct weir_sem sem = WEIR_SEM_INIT(1);
+	struct async waiter = { 0 };
+
+	assert_int_equal(weir_sem_acquire(&sem, 1), 0);
+	sem.timed_out = UINT32_MAX;
+	sem.cancelled = UINT32_MAX;
+	assert_int_equal(weir_sem_acquire_until(&sem, 1, 0), -ETIMEDOUT);
+	assert_int_equal(async_acquire(&waiter, &sem, 1), 1);
+	assert_int_equal(weir_sem_cancel(&sem, &waiter.waiter), 0);
+	assert_int_equal(stats_of(&sem).timed_out, 0);
+	assert_int_equal(stats_of(&sem).cancelled, 0);
+	assert_permits(&sem, 1, 1, 0);
+}
+
 /* Whether the figures of one wait of `length` are right to within a half. They are converted with
  * clocks that cannot be read at the same moment, so a preemption may spoil them: the caller repeats
  * it. */
@@ -191,6 +207,7 @@ int main(void)
 		cmocka_unit_test(every_field_is_written),
 		cmocka_unit_test(free_held_and_owed_add_up_P2),
 		cmocka_unit_test(waits_that_ended_are_counted_by_how),
+		cmocka_unit_test(failed_waits_are_counted_modulo_2_to_the_32_CHECKLIST_7),
 		cmocka_unit_test(a_wait_is_measured_in_nanoseconds),
 		cmocka_unit_test(the_longest_wait_is_one_of_the_total),
 		cmocka_unit_test(waits_that_failed_are_not_measured),
