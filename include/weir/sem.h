@@ -30,7 +30,8 @@
  *
  * WHO MAY CALL
  *     Any thread. weir_sem_release may be called from a signal handler, even one that interrupted
- *     a call on the same semaphore. Nothing else here may. No call is a cancellation point of
+ *     a call on the same semaphore; the functions of async waiters it grants then run in that
+ *     handler. Nothing else here may. No call is a cancellation point of
  *     pthread_cancel. A semaphore belongs to one process: after fork() in a process with several
  *     threads the child must not use it. A thread that ends while it holds permits does not give
  *     them back.
@@ -125,7 +126,8 @@ WEIR_API inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 WEIR_API int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline);
 
 /* Gives n permits back and grants whoever is next and fits. Works on a closed semaphore too. The
- * caller need not be the one who acquired. A release of n wakes at most n waiters.
+ * caller need not be the one who acquired. A release of n grants to at most n waiters, and to those
+ * that releases at the same moment make room for.
  * 0; -EINVAL when n is 0; -EOVERFLOW when fewer than n permits are held. */
 WEIR_API inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
 

@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-enum { PROBE = 64 };
+enum { PROBE = 32 };
 
 struct habit {
 	uint32_t uses;
@@ -26,8 +26,8 @@ struct habit {
 static WEIR__TLS struct habit spinning;
 static WEIR__TLS struct habit yielding;
 
-static const uint32_t spins_most = 100; /* turns of WEIR__RELAX, some 30 ns each */
-static const uint32_t yields_most = 100;
+static const uint32_t spins_most = 100;  /* turns of WEIR__RELAX, some 30 ns each */
+static const uint32_t yields_most = 256; /* each some 300 ns when nobody else wants to run */
 
 static uint32_t habit_length(struct habit *habit, uint32_t most)
 {

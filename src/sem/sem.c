@@ -14,7 +14,7 @@
  *
  * P6, who may touch what after that step:
  *     - the semaphore: nobody. Whoever was granted may free it. What is left is a wake-up by
- * address for those who slept on the lock, and that one touches no memory;
+ *       address for those who slept on the lock, and that one touches no memory;
  *     - the nodes in the batch: their waits are decided, but their owners do not know. Each stays
  *       where it is until weir__batch_tell() tells it, and is not touched after that.
  *
