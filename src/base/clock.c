@@ -7,10 +7,19 @@
 #include <x86intrin.h>
 #endif
 
+static WEIR__TLS const weir_time *virtual_time;
+
+void weir__clock_set(const weir_time *virtual_now)
+{
+	virtual_time = virtual_now;
+}
+
 weir_time weir_now(void)
 {
 	struct timespec now;
 
+	if (virtual_time)
+		return *virtual_time;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (weir_time)now.tv_sec * WEIR_SECOND + now.tv_nsec;
 }
