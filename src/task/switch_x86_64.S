@@ -11,7 +11,7 @@
  * a rounding mode belongs to the thread and not to the task, for they would double the price.
  *
  * Alignment: rsp is a multiple of 16 before a call, so 8 less at the start of a function. A new
- * context starts by that jump, not by a call; weir__context_new leaves rsp a multiple of 16 after it.
+ * context starts by that jump, not by a call; weir__context_new leaves rsp a multiple of 16 then.
  */
 	.text
 	.globl weir__context_switch
