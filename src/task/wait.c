@@ -14,7 +14,6 @@ struct wait {
 	size_t pending;     /* shared: futures that have not ended */
 	uint32_t decided;   /* shared */
 	bool first_decides; /* a race */
-	struct weir_future *decisive;
 };
 
 struct entry {
@@ -29,10 +28,8 @@ static void report(struct wait *wait, struct weir_future *future)
 
 	if (!wait->first_decides && future->error == 0 && left > 0)
 		return;
-	if (WEIR__XCHG(&wait->decided, 1, __ATOMIC_RELAXED))
-		return;
-	wait->decisive = future;
-	weir__unpark(&wait->parking);
+	if (!WEIR__XCHG(&wait->decided, 1, __ATOMIC_RELAXED))
+		weir__unpark(&wait->parking);
 }
 
 static void ended(struct weir__listener *listener, struct weir_future *future)
@@ -53,20 +50,26 @@ static int check(struct weir_future **futures, size_t n)
 	return 0;
 }
 
-/* Of those that have ended already, the earliest that decides; or NULL. */
-static struct weir_future *decided_before(struct weir_future **futures, size_t n,
-					  bool first_decides)
+/* Whether there is nothing to wait for: one has ended that decides, or all have ended. *ret is the
+ * one that decided first, or NULL. */
+static bool is_decided(struct weir_future **futures, size_t n, bool first_decides,
+		       struct weir_future **ret)
 {
 	struct weir_future *earliest = NULL;
+	size_t left = n;
 
 	for (size_t i = 0; i < n; i++) {
 		struct weir_future *future = futures[i];
 
-		if (future_ended(future) && (first_decides || future->error < 0) &&
+		if (!future_ended(future))
+			continue;
+		left--;
+		if ((first_decides || future->error < 0) &&
 		    (!earliest || future->order < earliest->order))
 			earliest = future;
 	}
-	return earliest;
+	*ret = earliest;
+	return earliest || left == 0;
 }
 
 static void describe(const void *object, char *text, size_t size)
@@ -104,19 +107,20 @@ static int park_for(struct wait *wait, struct entry *entries, struct weir_future
 	return result == -ETIMEDOUT && wait->decided ? 0 : result;
 }
 
-/* Waits until one decides: 0 and which one it was, NULL when all ended well without a wait. */
+/* Waits until it is decided: 0 and by whom, NULL when all ended well. Reports come from several
+ * threads and may overtake each other, so whoever was first is looked up in the end. */
 static int decide(struct weir_future **futures, size_t n, weir_time deadline, bool first_decides,
 		  struct weir_future **ret)
 {
 	struct wait wait = { .pending = n, .first_decides = first_decides };
 	struct entry one;
 	struct entry *entries = &one;
+	struct weir_future *decisive;
 	int result = check(futures, n);
 
 	if (result < 0)
 		return result;
-	wait.decisive = decided_before(futures, n, first_decides);
-	if (!wait.decisive && n > 0) {
+	if (!is_decided(futures, n, first_decides, &decisive)) {
 		if (n > 1)
 			entries = weir__alloc(n * sizeof(*entries));
 		if (!entries)
@@ -124,9 +128,10 @@ static int decide(struct weir_future **futures, size_t n, weir_time deadline, bo
 		result = park_for(&wait, entries, futures, n, deadline);
 		if (n > 1)
 			weir__free(entries);
+		(void)is_decided(futures, n, first_decides, &decisive);
 	}
 	if (result == 0)
-		*ret = wait.decisive;
+		*ret = decisive;
 	return result;
 }
 
