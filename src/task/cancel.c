@@ -19,6 +19,9 @@ static void deliver_cancel(struct weir__message *message)
 		(struct weir_future *)(void *)((char *)message -
 					       offsetof(struct weir_future, cancel));
 
+	weir__lock(&future->lock);
+	future->cancel_sent = false;
+	weir__unlock(&future->lock);
 	/* Only this thread ends its tasks, so the task stays while we look. */
 	if (future->task)
 		cancel_task(future->task);

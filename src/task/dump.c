@@ -9,7 +9,7 @@
 static void print_state(FILE *stream, const struct weir__task *task)
 {
 	const struct weir__sched *sched = task->sched;
-	char text[128];
+	char text[128] = "something";
 
 	if (task == sched->current) {
 		weir__print(stream, "runs");
@@ -17,7 +17,8 @@ static void print_state(FILE *stream, const struct weir__task *task)
 		   WEIR__LOAD(&task->parking->word, __ATOMIC_RELAXED) != WEIR__PARKED) {
 		weir__print(stream, task->started ? "is ready" : "has not started");
 	} else {
-		task->parking->describe(task->parking->object, text, sizeof(text));
+		if (task->parking->describe)
+			task->parking->describe(task->parking->object, text, sizeof(text));
 		weir__print(stream, "waits for %s, since %.3f ms", text,
 			    (double)weir__ticks_to_time(weir__ticks() - task->since) / WEIR_MS);
 	}
@@ -27,11 +28,7 @@ static void print_state(FILE *stream, const struct weir__task *task)
 
 void weir__sched_print(FILE *stream, const struct weir__sched *sched)
 {
-	const struct weir__task *task = sched->newest;
-
-	while (task && task->older)
-		task = task->older;
-	for (; task; task = task->newer) {
+	for (const struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer) {
 		weir__print(stream, "  task %" PRIu64 "%s%s%s, started at ", task->id,
 			    task->name[0] ? " \"" : "", task->name, task->name[0] ? "\"" : "");
 		weir__print_place(stream, task->site);

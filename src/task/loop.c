@@ -119,8 +119,10 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 	weir__sched_install(NULL);
 }
 
-void weir__sched_wait_for_rings(struct weir__sched *sched)
+void weir__sched_settle(struct weir__sched *sched)
 {
+	/* A cancel may have been on its way to a task that has ended. */
+	(void)look_into_inbox(sched);
 	while (sched->rings_due > 0)
 		sched->rings_due -= weir__bell_wait(&sched->bell, WEIR_NEVER);
 }

@@ -68,12 +68,8 @@ struct weir_future *weir_spawn(weir_task_fn *fn, void *arg)
 
 static void cancel_all(struct weir__sched *sched)
 {
-	struct weir__task *task = sched->newest;
-
 	sched->closing = true;
-	while (task && task->older)
-		task = task->older;
-	for (; task; task = task->newer)
+	for (struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer)
 		(void)weir_cancel(task->future);
 }
 
@@ -101,6 +97,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	task = task_new(&sched, root, arg, __builtin_return_address(0));
 	if (!task) {
 		weir__bell_done(&sched.bell);
+		weir__stacks_done(&sched.stacks);
 		return -ENOMEM;
 	}
 	sched.is_virtual = config->clock == WEIR_CLOCK_VIRTUAL;
@@ -113,7 +110,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	cancel_all(&sched);
 	weir__sched_run(&sched, NULL);
 
-	weir__sched_wait_for_rings(&sched);
+	weir__sched_settle(&sched);
 	weir__bell_done(&sched.bell);
 	weir__stacks_done(&sched.stacks);
 	error = future->error;

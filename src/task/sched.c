@@ -62,7 +62,7 @@ static void go(struct weir__sched *sched, struct weir__task *task, bool last)
 		return;
 	sched->current = task;
 	sched->left = from;
-	weir__parker_set(&weir__task_parker, task);
+	weir__parker_set(task ? &weir__task_parker : NULL, task);
 	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
 }
 
@@ -130,6 +130,7 @@ static int task_park(struct weir__parking *parking, weir_time deadline,
 {
 	struct weir__task *task = parking->self;
 	uint32_t found = WEIR__EMPTY;
+	int result;
 
 	task->stubborn = patience == WEIR__MUST;
 	task->outcome = 0;
@@ -140,7 +141,9 @@ static int task_park(struct weir__parking *parking, weir_time deadline,
 			(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
 	}
 	/* A grant that came together with a cancel is not kept: the caller passes it on. */
-	return weir__task_told(task) ? -ECANCELED : task->outcome;
+	result = weir__task_told(task) ? -ECANCELED : task->outcome;
+	task->stubborn = false;
+	return result;
 }
 
 static void deliver_wake_up(struct weir__message *message)

@@ -92,6 +92,16 @@ struct weir__task *weir__task_here(void);
 /* Makes it the calling thread's; NULL: none any more. */
 void weir__sched_install(struct weir__sched *sched);
 
+/* The first of all tasks that have not ended, or NULL; the others follow as `newer`. */
+static inline struct weir__task *weir__sched_oldest(const struct weir__sched *sched)
+{
+	struct weir__task *task = sched->newest;
+
+	while (task && task->older)
+		task = task->older;
+	return task;
+}
+
 /* From the loop: lets the first ready task run, and those after it. Whether there was one. */
 bool weir__sched_run_one(struct weir__sched *sched);
 
@@ -114,8 +124,9 @@ __attribute__((noreturn)) void weir__sched_end(struct weir__task *task, int erro
 /* Runs tasks until `until` has ended, or until none is left. */
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);
 
-/* Before the scheduler goes: waits for threads that are still about to ring its bell. */
-void weir__sched_wait_for_rings(struct weir__sched *sched);
+/* Before the scheduler goes: takes what is left in the inbox and waits for threads that are still
+ * about to ring the bell. */
+void weir__sched_settle(struct weir__sched *sched);
 
 /* Nothing is ready and no timer runs. Ends all waits if nobody is left who could; whether it did.
  */

@@ -33,8 +33,13 @@ bool weir__sched_stuck(struct weir__sched *sched)
 
 	if (!sched->config->alone && !weir__is_only_thread())
 		return false;
+	/* The last other thread may have left a message before it went. */
+	if (WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
+		return false;
 	report(sched);
-	for (struct weir__task *task = sched->newest; task; task = task->older)
-		stuck |= weir__task_disturb(task, -EDEADLK);
+	for (struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer) {
+		if (!task->stubborn)
+			stuck |= weir__task_disturb(task, -EDEADLK);
+	}
 	return stuck;
 }
