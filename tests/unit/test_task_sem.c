@@ -158,7 +158,7 @@ TASK(cancels_the_granted)
 	return 0;
 }
 
-TEST(a_permit_handed_to_a_cancelled_task_goes_to_the_next_BEHAVIOURS_9_CHECKLIST_1)
+TEST(a_permit_handed_to_the_cancelled_goes_on_BEHAVIOURS_9_CHECKLIST_1)
 {
 	struct scene scene = { .sem = WEIR_SEM_INIT(1) };
 
@@ -387,8 +387,7 @@ int main(void)
 		cmocka_unit_test(the_second_enters_after_the_first_has_released_BEHAVIOURS_2),
 		cmocka_unit_test(waiters_are_served_in_order_and_nobody_steals_BEHAVIOURS_3_7),
 		cmocka_unit_test(a_cancelled_waiter_costs_no_permit_BEHAVIOURS_8_CHECKLIST_3),
-		cmocka_unit_test(
-			a_permit_handed_to_a_cancelled_task_goes_to_the_next_BEHAVIOURS_9_CHECKLIST_1),
+		cmocka_unit_test(a_permit_handed_to_the_cancelled_goes_on_BEHAVIOURS_9_CHECKLIST_1),
 		cmocka_unit_test(a_heavy_head_that_is_cancelled_lets_the_next_in_CHECKLIST_2),
 		cmocka_unit_test(dropping_the_last_handle_ends_the_wait_BEHAVIOURS_10_11_12),
 		cmocka_unit_test(in_a_mutex_entries_and_exits_never_interleave_BEHAVIOURS_14),
