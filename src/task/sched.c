@@ -28,27 +28,45 @@ struct weir__task *weir__task_here(void)
 	return here ? here->current : NULL;
 }
 
+/* Between these the ready queue is not to be looked at by a signal handler of this thread. */
+static void queue_enter(struct weir__sched *sched)
+{
+	sched->queue_busy = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void queue_leave(struct weir__sched *sched)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	sched->queue_busy = false;
+}
+
 void weir__sched_ready(struct weir__task *task)
 {
 	struct weir__sched *sched = task->sched;
 
+	queue_enter(sched);
 	task->next_ready = NULL;
 	if (sched->last_ready)
 		sched->last_ready->next_ready = task;
 	else
 		sched->first_ready = task;
 	sched->last_ready = task;
+	queue_leave(sched);
 }
 
 static struct weir__task *take_ready(struct weir__sched *sched)
 {
-	struct weir__task *task = sched->first_ready;
+	struct weir__task *task;
 
+	queue_enter(sched);
+	task = sched->first_ready;
 	if (task) {
 		sched->first_ready = task->next_ready;
 		if (!sched->first_ready)
 			sched->last_ready = NULL;
 	}
+	queue_leave(sched);
 	return task;
 }
 
@@ -158,8 +176,10 @@ static void task_unpark(struct weir__parking *parking)
 
 	if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_ACQ_REL) != WEIR__PARKED)
 		return;
-	/* The task was parked, so it stays until we make it ready. */
-	if (task->sched == here) {
+	/* The task was parked, so it stays until we make it ready. The loop must not find something
+	 * ready after it has looked, so from a signal handler that interrupted it the way is the
+	 * inbox, which it looks at last. */
+	if (task->sched == here && here->current && !here->queue_busy) {
 		weir__sched_ready(task);
 	} else {
 		task->wake_up.deliver = deliver_wake_up;

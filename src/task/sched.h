@@ -12,6 +12,9 @@
  * scheduler about to sleep puts a marker there; whoever pushes on top of the marker, and nobody
  * else, rings the bell, once. That is the last thing that thread does with the scheduler, and the
  * scheduler does not go before it has heard as many rings as markers were replaced.
+ *
+ * SIGNAL HANDLERS may release semaphores, so unpark may interrupt anything here. It goes by way of
+ * the inbox, as if it were another thread, unless a task runs and nobody is at the ready queue.
  */
 #ifndef WEIR_TASK_SCHED_H
 #define WEIR_TASK_SCHED_H
@@ -63,6 +66,7 @@ struct weir__sched {
 	struct weir__task *current;
 	struct weir__task *first_ready;
 	struct weir__task *last_ready;
+	bool queue_busy;          /* the ready queue is being changed: a signal handler keeps out */
 	struct weir__fiber loop;  /* the thread's own stack */
 	struct weir__fiber *left; /* the fiber that ran before this one */
 	struct weir__task *ended; /* its stack is still in use until the loop runs */
