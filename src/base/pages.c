@@ -13,6 +13,8 @@
 
 enum { GUARDS_BY_MAPPING_MOST = 16384 };
 
+static unsigned guards_by_mapping;
+
 size_t weir__page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -45,15 +47,28 @@ void weir__pages_unmap(void *pages, size_t size)
 	(void)munmap(pages, size);
 }
 
-void weir__page_guard(void *page)
+static bool guard_by_mapping(void *page)
 {
-	static unsigned by_mapping;
-	int saved = errno;
+	if (WEIR__ADD(&guards_by_mapping, 1, __ATOMIC_RELAXED) <= GUARDS_BY_MAPPING_MOST &&
+	    mprotect(page, weir__page_size(), PROT_NONE) == 0)
+		return true;
+	weir__page_guards_gone(1);
+	return false;
+}
 
-	if (madvise(page, weir__page_size(), MADV_GUARD_INSTALL) < 0 &&
-	    WEIR__ADD(&by_mapping, 1, __ATOMIC_RELAXED) <= GUARDS_BY_MAPPING_MOST)
-		(void)mprotect(page, weir__page_size(), PROT_NONE);
+bool weir__page_guard(void *page)
+{
+	int saved = errno;
+	bool by_mapping = madvise(page, weir__page_size(), MADV_GUARD_INSTALL) < 0 &&
+			  guard_by_mapping(page);
+
 	errno = saved;
+	return by_mapping;
+}
+
+void weir__page_guards_gone(unsigned count)
+{
+	(void)WEIR__SUB(&guards_by_mapping, count, __ATOMIC_RELAXED);
 }
 
 bool weir__pages_discard(void *pages, size_t size)

@@ -14,9 +14,10 @@ void weir__pages_unmap(void *pages, size_t size);
 
 /* Makes one page fault from now on, whoever touches it. Done without a mapping of its own where the
  * kernel can (MADV_GUARD_INSTALL, Linux 6.13). Elsewhere each costs one of the process's 65,530
- * mappings: the first 16,384 are made, the rest are not, for memory without a guard is still
- * memory. */
-void weir__page_guard(void *page);
+ * mappings: 16,384 are made, the rest are not, for memory without a guard is still memory. Whether
+ * it cost one; the caller counts those and reports them when they are unmapped. */
+bool weir__page_guard(void *page);
+void weir__page_guards_gone(unsigned count);
 
 /* Gives the memory of pages back; they read as zero again. Whether the kernel took it. */
 bool weir__pages_discard(void *pages, size_t size);

@@ -17,6 +17,7 @@ struct weir__slab {
 	struct weir__slab *next;
 	struct weir__slab *next_with_room;
 	unsigned used;       /* stacks from here on have never been given out */
+	unsigned mappings;   /* of their guards */
 	unsigned cold_count; /* of the others, those that are free and hold no memory, */
 	uint64_t cold[SLAB_STACKS / 64]; /* one bit each */
 };
@@ -39,6 +40,7 @@ void weir__stacks_done(struct weir__stacks *stacks)
 
 	for (struct weir__slab *slab = stacks->slabs; slab; slab = next) {
 		next = slab->next;
+		weir__page_guards_gone(slab->mappings);
 		weir__pages_unmap(slab, stacks->size * SLAB_STACKS);
 	}
 	stacks->slabs = NULL;
@@ -79,7 +81,8 @@ static void *slab_get(struct weir__stacks *stacks, struct weir__slab *slab)
 		index = take_cold(slab);
 	} else {
 		index = slab->used++;
-		weir__page_guard((char *)slab + stacks->size * index);
+		if (weir__page_guard((char *)slab + stacks->size * index))
+			slab->mappings++;
 	}
 	if (slab->used == SLAB_STACKS && slab->cold_count == 0)
 		stacks->with_room = slab->next_with_room;

@@ -28,6 +28,21 @@ void *__wrap_weir__pages_map(size_t size)
 	return __real_weir__pages_map(size);
 }
 
+/* Linux before 6.13 knows no light guards. */
+enum { GUARD_INSTALL = 102 };
+static bool old_kernel;
+
+int __real_madvise(void *address, size_t length, int advice);
+int __wrap_madvise(void *address, size_t length, int advice);
+int __wrap_madvise(void *address, size_t length, int advice)
+{
+	if (old_kernel && advice == GUARD_INSTALL) {
+		errno = EINVAL;
+		return -1;
+	}
+	return __real_madvise(address, length, advice);
+}
+
 static struct weir__stacks pool(size_t size, size_t warm_most)
 {
 	struct weir__stacks stacks;
@@ -216,7 +231,6 @@ static int count_mappings(void)
 	return lines;
 }
 
-/* Linux 6.13 guards a page without a mapping of its own. */
 static bool has_light_guards(void)
 {
 	void *page = mmap(NULL, weir__page_size(), PROT_READ | PROT_WRITE,
@@ -224,7 +238,7 @@ static bool has_light_guards(void)
 	bool has;
 
 	assert_ptr_not_equal(page, MAP_FAILED);
-	has = madvise(page, weir__page_size(), 102) == 0;
+	has = madvise(page, weir__page_size(), GUARD_INSTALL) == 0;
 	assert_int_equal(munmap(page, weir__page_size()), 0);
 	return has;
 }
@@ -241,6 +255,39 @@ TEST(many_stacks_need_few_mappings)
 	assert_true(count_mappings() - before < MANY / 50);
 	weir__stacks_done(&stacks);
 	assert_true(count_mappings() - before <= 1);
+}
+
+/* Each guard costs a mapping there, and is given back with its pool. */
+TEST(on_an_old_kernel_there_are_guards_too_and_they_do_not_run_out)
+{
+	enum { POOLS = 40, STACKS = 500 }; /* together more than there can be at once */
+
+	old_kernel = true;
+	for (int i = 0; i < POOLS; i++) {
+		struct weir__stacks stacks = pool(4096, 0);
+		char *end = NULL;
+
+		for (int j = 0; j < STACKS; j++)
+			end = get(&stacks);
+		if (i % (POOLS - 1) == 0)
+			assert_int_equal(signal_of(write_byte, end - stacks.size), SIGSEGV);
+		weir__stacks_done(&stacks);
+	}
+	old_kernel = false;
+}
+
+TEST(beyond_what_mappings_allow_there_are_stacks_without_guards)
+{
+	struct weir__stacks stacks = pool(4096, 0);
+	char *end = NULL;
+
+	old_kernel = true;
+	for (int i = 0; i < 20000; i++)
+		end = get(&stacks);
+	old_kernel = false;
+	assert_int_equal(signal_of(write_byte, end - stacks.size), 0);
+	end[-1] = 1;
+	weir__stacks_done(&stacks);
 }
 
 TEST(stacks_never_overlap_whatever_is_done)
@@ -290,6 +337,8 @@ int main(void)
 		cmocka_unit_test(the_stack_given_back_last_is_given_out_first),
 		cmocka_unit_test(warm_stacks_keep_their_memory_and_the_others_give_it_back),
 		cmocka_unit_test(many_stacks_need_few_mappings),
+		cmocka_unit_test(on_an_old_kernel_there_are_guards_too_and_they_do_not_run_out),
+		cmocka_unit_test(beyond_what_mappings_allow_there_are_stacks_without_guards),
 		cmocka_unit_test(stacks_never_overlap_whatever_is_done),
 		cmocka_unit_test(without_room_there_is_no_stack_and_later_there_is),
 	};
