@@ -1,7 +1,9 @@
 /* task: a context and what the checkers need to know about it.
  *
  * AddressSanitizer, ThreadSanitizer and valgrind believe that a thread has one stack. Each is told
- * of the others, and of every switch, in its own way; without them this is the bare switch. */
+ * of the others in its own way, the first two of every switch, too; without them this is the bare
+ * switch. What is said to valgrind is a few instructions that do nothing elsewhere, so it is always
+ * said where its header was there to compile with. */
 #ifndef WEIR_TASK_FIBER_H
 #define WEIR_TASK_FIBER_H
 
@@ -32,8 +34,16 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#if !defined(NVALGRIND) && __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#define WEIR__VALGRIND 1
+#endif
+
 struct weir__fiber {
 	weir__context context;
+#ifdef WEIR__VALGRIND
+	unsigned valgrind;
+#endif
 #ifdef WEIR__ASAN
 	void *fake_stack;
 	const void *bottom;
@@ -56,6 +66,9 @@ static inline void fiber_adopt(struct weir__fiber *fiber)
 static inline void fiber_init(struct weir__fiber *fiber, void *stack, size_t size,
 			      void (*entry)(void *), void *arg)
 {
+#ifdef WEIR__VALGRIND
+	fiber->valgrind = VALGRIND_STACK_REGISTER(stack, (char *)stack + size);
+#endif
 	fiber->context = weir__context_new(stack, size, entry, arg);
 #ifdef WEIR__ASAN
 	fiber->bottom = stack;
@@ -69,6 +82,9 @@ static inline void fiber_init(struct weir__fiber *fiber, void *stack, size_t siz
 static inline void fiber_done(struct weir__fiber *fiber)
 {
 	(void)fiber;
+#ifdef WEIR__VALGRIND
+	VALGRIND_STACK_DEREGISTER(fiber->valgrind);
+#endif
 #ifdef WEIR__TSAN
 	__tsan_destroy_fiber(fiber->tsan);
 #endif
