@@ -4,6 +4,7 @@
  * two, or asleep. Each signal is sent only when the one before has let the task through, so that a
  * wake-up that is lost stops the test. */
 #include "support/acquirer.h"
+#include "support/sanitizers.h"
 #include "support/stress.h"
 #include "support/tasks.h"
 
@@ -80,6 +81,10 @@ static void play(bool busy)
 	struct sigaction action = { .sa_handler = release_one };
 	pthread_t sender;
 
+	/* ThreadSanitizer keeps a signal back until the fiber that it came to goes on, which may
+	 * be the very task that waits for it. */
+	if (UNDER_TSAN)
+		skip();
 	stage.taken = 0;
 	stage.over = false;
 	stage.scheduler = pthread_self();
