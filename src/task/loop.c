@@ -9,6 +9,12 @@
 /* Turns of WEIR__RELAX that an idle scheduler watches its inbox before it sleeps. */
 enum { IDLE_SPINS = 200 };
 
+/* Without a deadline it sleeps until it is woken, but the last of those who could wake it may go
+ * without a word. So it wakes by itself to see whether anybody is left, first after a thread that
+ * was just ending must have gone, then less and less often. */
+static const weir_time doze_least = 10 * WEIR_MS;
+static const weir_time doze_most = 10 * WEIR_SECOND;
+
 /* Delivers messages, the oldest first. */
 static void deliver(struct weir__message *newest)
 {
@@ -86,8 +92,12 @@ static void idle(struct weir__sched *sched)
 			WEIR__RELAX();
 		}
 	}
-	if (first || !weir__sched_stuck(sched))
-		sleep_until(sched, first ? first->time : WEIR_NEVER);
+	if (first) {
+		sleep_until(sched, first->time);
+	} else if (!weir__sched_stuck(sched)) {
+		sleep_until(sched, weir_after(sched->doze));
+		sched->doze = sched->doze < doze_most ? 2 * sched->doze : doze_most;
+	}
 }
 
 /* Gives back the stack of a task that has ended: it could not do so itself. */
@@ -111,7 +121,9 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 		sched->ticks = weir__ticks();
 		(void)look_into_inbox(sched);
 		fire_timers(sched);
-		if (!weir__sched_run_one(sched))
+		if (weir__sched_run_one(sched))
+			sched->doze = doze_least;
+		else
 			idle(sched);
 		bury(sched);
 	}

@@ -81,6 +81,7 @@ struct weir__sched {
 	struct weir__message *inbox; /* shared: NULL, messages or &marker */
 	struct weir__message marker;
 	struct weir__bell bell;
+	weir_time doze;     /* how long the next sleep without a deadline is */
 	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
 
 	bool is_virtual;

@@ -1,5 +1,6 @@
 /* task: noticing that nothing can happen any more. BEHAVIOURS 15 and 21 to 27. */
 #include "support/acquirer.h"
+#include "support/sanitizers.h"
 #include "support/tasks.h"
 
 #include <errno.h>
@@ -274,6 +275,41 @@ TEST(while_another_thread_lives_there_is_no_alarm_BEHAVIOURS_24)
 	}
 }
 
+static void *leave_without_a_word(void *argument)
+{
+	(void)weir_sleep(*(weir_time *)argument);
+	return NULL;
+}
+
+TASK(is_left_alone)
+{
+	struct weir_future *future = promise();
+	pthread_t thread = start_thread(leave_without_a_word, arg);
+	int result;
+
+	/* Joined, a thread may still be on its way out; not joined, it is still there for a while.
+	 */
+	if (*(weir_time *)arg == 0)
+		assert_int_equal(pthread_join(thread, NULL), 0);
+	result = weir_wait(future, WEIR_NEVER, NULL);
+	if (*(weir_time *)arg > 0)
+		assert_int_equal(pthread_join(thread, NULL), 0);
+	weir_future_unref(future);
+	return result;
+}
+
+TEST(when_the_last_other_thread_has_gone_the_alarm_is_raised)
+{
+	/* ThreadSanitizer has a thread of its own. */
+	if (UNDER_TSAN)
+		skip();
+	for (int i = 0; i < 20; i++) {
+		weir_time stays = i % 2 * 5 * WEIR_MS;
+
+		assert_int_equal(weir_run(is_left_alone, &stays, NULL), -EDEADLK);
+	}
+}
+
 /* BEHAVIOURS 27: that others could help is not believed when the caller says that nobody will. */
 TASK(trusts_its_word)
 {
@@ -365,6 +401,7 @@ int main(void)
 		cmocka_unit_test(a_wait_with_a_deadline_is_no_deadlock),
 		cmocka_unit_test(while_somebody_can_run_there_is_no_alarm_BEHAVIOURS_26),
 		cmocka_unit_test(while_another_thread_lives_there_is_no_alarm_BEHAVIOURS_24),
+		cmocka_unit_test(when_the_last_other_thread_has_gone_the_alarm_is_raised),
 		cmocka_unit_test(
 			tasks_that_are_on_their_own_are_alarmed_beside_threads_BEHAVIOURS_27),
 		cmocka_unit_test(two_that_wait_for_each_other),
