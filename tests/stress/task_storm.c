@@ -228,11 +228,9 @@ static int root(void *arg, intptr_t *value)
 static void *run_scheduler(void *argument)
 {
 	struct scheduler *scheduler = argument;
-	size_t leftover = 0;
-	struct weir_run_config config = { .leftover = &leftover, .stack_cache = 4 };
+	struct weir_run_config config = { .stack_cache = 4 };
 
 	CHECK_EQ(weir_run(root, scheduler, &config), 0);
-	CHECK(scheduler->hasty || leftover == 0);
 	(void)__atomic_sub_fetch(&scheduler->storm->running, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
