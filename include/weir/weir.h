@@ -4,5 +4,6 @@
 
 #include <weir/base.h>
 #include <weir/sem.h>
+#include <weir/task.h>
 
 #endif

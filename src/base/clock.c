@@ -7,12 +7,24 @@
 #include <x86intrin.h>
 #endif
 
-weir_time weir_now(void)
+static WEIR__TLS const weir_time *virtual_time;
+
+void weir__clock_set(const weir_time *virtual_now)
+{
+	virtual_time = virtual_now;
+}
+
+static weir_time real_now(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (weir_time)now.tv_sec * WEIR_SECOND + now.tv_nsec;
+}
+
+weir_time weir_now(void)
+{
+	return virtual_time ? *virtual_time : real_now();
 }
 
 weir_time weir_after(weir_time delay)
@@ -34,7 +46,7 @@ uint64_t weir__ticks(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
 	return ticks;
 #else
-	return (uint64_t)weir_now();
+	return (uint64_t)real_now();
 #endif
 }
 
@@ -47,13 +59,13 @@ static struct {
 
 __attribute__((constructor)) static void read_start(void)
 {
-	start.time = weir_now();
+	start.time = real_now();
 	start.ticks = weir__ticks();
 }
 
 weir_time weir__ticks_to_time(uint64_t ticks)
 {
-	double time = (double)(weir_now() - start.time);
+	double time = (double)(real_now() - start.time);
 	double progress = (double)(weir__ticks() - start.ticks);
 
 	return progress > 0 ? (weir_time)((double)ticks * (time / progress)) : 0;

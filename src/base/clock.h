@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <weir/base.h>
 
+/* Makes weir_now read *virtual_now in the calling thread; NULL: the clock again. */
+void weir__clock_set(const weir_time *virtual_now);
+
 /* A count that rises at a constant rate: the processor's own where it has one, at a third of the
  * price of weir_now(). Two processors may disagree by a little. */
 uint64_t weir__ticks(void);

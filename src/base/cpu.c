@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <weir/base.h>
@@ -64,4 +65,15 @@ bool weir__cpu_to_spare(void)
 void weir__cpu_yield(void)
 {
 	(void)sched_yield();
+}
+
+bool weir__is_only_thread(void)
+{
+	struct stat tasks;
+	int saved = errno;
+	/* Each thread is a directory there, and so one more link. */
+	bool only = stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+
+	errno = saved;
+	return only;
 }

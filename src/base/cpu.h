@@ -1,4 +1,4 @@
-/* base: processors. */
+/* base: processors, and who uses them. */
 #ifndef WEIR_BASE_CPU_H
 #define WEIR_BASE_CPU_H
 
@@ -11,5 +11,8 @@ bool weir__cpu_to_spare(void);
 
 /* Lets others run on this processor, if there are any. */
 void weir__cpu_yield(void);
+
+/* Whether the process has no other thread. When in doubt it has. */
+bool weir__is_only_thread(void);
 
 #endif

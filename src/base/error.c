@@ -8,13 +8,16 @@ static const struct {
 	const char *text;
 } errors[] = {
 	{ 0, "success" },
-	{ -EINVAL, "permits must be >= 1 and at most WEIR_SEM_MAX, and a waiter must not be "
-		   "waiting already" },
+	{ -EINVAL, "a bad argument: permits must be >= 1 and at most WEIR_SEM_MAX, a waiter must "
+		   "not be waiting already, and some calls must come from a task" },
 	{ -E2BIG, "the weight is above the semaphore's limit, so it could never be granted: ask "
 		  "for less or raise the limit" },
 	{ -EAGAIN, "no permit is free, or others wait: try again later, or wait" },
-	{ -ETIMEDOUT, "the deadline passed before the permits were free" },
-	{ -ECANCELED, "the waiting task was cancelled" },
+	{ -ETIMEDOUT, "the deadline passed before the wait was over" },
+	{ -ECANCELED, "the task that waited, or the one that was waited for, was cancelled" },
+	{ -EDEADLK, "every task waits and nobody is left who could wake one, or a task waits for "
+		    "itself" },
+	{ -EALREADY, "the future was completed before: its first result stays" },
 	{ -ESHUTDOWN, "the semaphore is closed" },
 	{ -EOVERFLOW, "semaphore released too many times" },
 	{ -ENOMEM, "out of memory" },

@@ -1,10 +1,13 @@
 /* park: who the calling thread waits as. */
 #include "park/park.h"
 
+#include "base/clock.h"
+
 /* No parker means the thread itself, so that a new thread needs no set-up. */
 static WEIR__TLS struct {
 	const struct weir__parker *parker;
 	void *self;
+	const uint64_t *ticks;
 } current;
 
 void weir__parker_set(const struct weir__parker *parker, void *self)
@@ -13,9 +16,20 @@ void weir__parker_set(const struct weir__parker *parker, void *self)
 	current.self = self;
 }
 
+void weir__park_ticks_set(const uint64_t *ticks)
+{
+	current.ticks = ticks;
+}
+
 void weir__parking_init(struct weir__parking *parking)
 {
-	parking->word = WEIR__EMPTY;
-	parking->parker = current.parker ? current.parker : &weir__thread_parker;
-	parking->self = current.self;
+	*parking = (struct weir__parking){
+		.parker = current.parker ? current.parker : &weir__thread_parker,
+		.self = current.self,
+	};
+}
+
+uint64_t weir__park_ticks(void)
+{
+	return current.ticks ? *current.ticks : weir__ticks();
 }

@@ -42,15 +42,20 @@ struct weir__parker {
 	void (*unpark)(struct weir__parking *parking);
 };
 
+/* Says in a few words what `object` is, for people. */
+typedef void weir__describe_fn(const void *object, char *text, size_t size);
+
 enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
 
 struct weir__parking {
 	uint32_t word;
 	const struct weir__parker *parker;
 	void *self; /* how the parker finds the waiter again; a thread needs nothing */
+	weir__describe_fn *describe; /* says what is waited for; or NULL */
+	const void *object;
 };
 
-/* Starts a wait of whoever calls. */
+/* Starts a wait of whoever calls. The caller may add what it is for. */
 void weir__parking_init(struct weir__parking *parking);
 
 /* Waits for unpark, until `deadline` at the longest. After anything but 0 the other side may still
@@ -73,5 +78,11 @@ extern const struct weir__parker weir__thread_parker;
 /* Makes the calling thread wait through `parker`, which finds it by `self`; NULL for the thread's
  * own. A scheduler brackets its run loop with this. */
 void weir__parker_set(const struct weir__parker *parker, void *self);
+
+/* Gives the calling thread a clock that is cheaper to read than weir__ticks; NULL takes it away. */
+void weir__park_ticks_set(const uint64_t *ticks);
+
+/* How late it is, as ticks, for statistics. */
+uint64_t weir__park_ticks(void);
 
 #endif

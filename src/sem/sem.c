@@ -22,9 +22,9 @@
  * takes the lock and looks whether it is still in the queue. Then it is taken out and nothing has
  * happened. Otherwise its wait had been decided before, and it will be told: see acquire_parked().
  */
-#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/futex.h"
+#include "base/print.h"
 #include "sem/batch.h"
 #include "sem/heap.h"
 #include "sem/word.h"
@@ -182,7 +182,7 @@ PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t n
 
 		while ((head = sem->head) != NULL && now_held + head->n <= limit(sem)) {
 			if (now == 0)
-				now = weir__ticks();
+				now = weir__park_ticks();
 			count_wait(sem, head->since, now);
 			now_held += head->n;
 			given += head->n;
@@ -291,13 +291,24 @@ PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *coun
 	return queued;
 }
 
+static void describe(const void *object, char *text, size_t size)
+{
+	struct weir_sem_stats stats;
+
+	weir_sem_stats(object, &stats);
+	weir__format(text, size, "semaphore %p: %u of %u held, %u waiting", object, stats.held,
+		     stats.limit, stats.waiting);
+}
+
 /* Queues the calling thread or task and parks it. */
 static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
 {
-	struct weir__parked self = { .waiter = { .since = weir__ticks() } };
+	struct weir__parked self = { .waiter = { .since = weir__park_ticks() } };
 	int result;
 
 	weir__parking_init(&self.parking);
+	self.parking.describe = describe;
+	self.parking.object = sem;
 	result = enter(sem, n, &self.waiter);
 	if (result <= 0)
 		return result;
@@ -362,7 +373,7 @@ int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct weir_waiter 
 
 	waiter->sem = sem;
 	waiter->wake = wake;
-	waiter->since = weir__ticks();
+	waiter->since = weir__park_ticks();
 	WEIR__POKE(&waiter->state, WAITER_QUEUED);
 	result = enter(sem, n, waiter);
 	/* Once it is queued the node belongs to whoever grants. */
@@ -405,7 +416,7 @@ int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 		/* The clock is read while the waiter's cache lines are on their way. */
 		if (sem->head)
 			batch_expect(sem->head);
-		settle(sem, next, 0, weir__ticks(), &batch);
+		settle(sem, next, 0, weir__park_ticks(), &batch);
 		(void)weir__batch_tell(&batch, NULL);
 	}
 	return 0;

@@ -48,7 +48,7 @@ def read_objects(archive):
     """For each object of the archive, the symbols it defines and those it needs."""
     objects = defaultdict(lambda: (set(), set()))
     for line in run("nm", "-A", "--format=posix", archive).splitlines():
-        match = re.match(r".*\[(\w+)\.c\.o\]: (\S+) (\S)", line)
+        match = re.match(r".*\[(\w+)\.[cS]\.o\]: (\S+) (\S)", line)
         if match:
             name, symbol, kind = match.groups()
             defines, needs = objects[name]

@@ -6,9 +6,10 @@
 #include <limits.h>
 #include <string.h>
 
-/* Every code that weir/sem.h documents. */
+/* Every code that weir/sem.h and weir/task.h document. */
 static const int codes[] = {
-	-EINVAL, -E2BIG, -EAGAIN, -ETIMEDOUT, -ECANCELED, -ESHUTDOWN, -EOVERFLOW, -ENOMEM,
+	-EINVAL,    -E2BIG,     -EAGAIN, -ETIMEDOUT, -ECANCELED,
+	-ESHUTDOWN, -EOVERFLOW, -ENOMEM, -EDEADLK,   -EALREADY,
 };
 
 enum { CODES = sizeof(codes) / sizeof(*codes) };

@@ -1,0 +1,170 @@
+/* weir/task.h - tasks: waiting without blocking the thread.
+ *
+ * WHAT IT IS
+ *     A task is a function with a stack of its own, run by a scheduler that lives in one thread.
+ *     Where a thread would sleep, a task lets the next one run. Everything of this library that
+ *     waits may be called from a task as from a thread: tasks and threads queue up for the very
+ * same semaphores, in one order.
+ *
+ *         static int worker(void *arg, intptr_t *value)
+ *         {
+ *                 int error;
+ *
+ *                 WEIR_HOLD(&slots, 1, &error) {
+ *                         weir_sleep(100 * WEIR_MS);
+ *                         *value = (intptr_t)arg * 2;
+ *                 }
+ *                 return error;
+ *         }
+ *
+ *         static int root(void *arg, intptr_t *value)
+ *         {
+ *                 struct weir_future *tasks[10];
+ *                 intptr_t results[10];
+ *
+ *                 for (intptr_t i = 0; i < 10; i++)
+ *                         tasks[i] = weir_spawn(worker, (void *)i);
+ *                 return weir_gather(tasks, 10, WEIR_NEVER, results);
+ *         }
+ *
+ *         int main(void)
+ *         {
+ *                 return weir_run(root, NULL, NULL) == 0 ? 0 : 1;
+ *         }
+ *
+ * ORDER
+ *     Tasks run one at a time, in the order in which they became ready. A spawner goes on and the
+ * child is queued; a release, a completion or a cancel never switches. Only a call that waits does,
+ * and weir_yield.
+ *
+ * WHO MAY CALL
+ *     Each function says so. "A task" means: from a function that weir_run or weir_spawn started.
+ *     Nothing here may be called from a signal handler. A task never moves to another thread.
+ *
+ * CANCELLATION
+ *     is delivered into the task: the call in which it waits, or the next one that would wait,
+ * returns -ECANCELED, once. The task cleans up and returns. A permit it was handed in that very
+ * moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
+ * back.
+ *
+ * ERRORS
+ *     -EINVAL     a bad argument, or a call outside a task that needs one
+ *     -ETIMEDOUT  the deadline passed
+ *     -ECANCELED  the calling task was cancelled, or the task waited for was
+ *     -EDEADLK    every task waits and nobody is left who could end that; or waiting for oneself
+ *     -EALREADY   the future was completed before
+ *     -ENOMEM     no memory for a stack
+ */
+#ifndef WEIR_TASK_H
+#define WEIR_TASK_H
+
+#include <stdio.h>
+#include <weir/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weir_future;
+
+/* What a task does. Returns 0 and leaves its value in *value (0 until it does), or fails with a
+ * negative error. */
+typedef int weir_task_fn(void *arg, intptr_t *value);
+
+enum weir_clock {
+	WEIR_CLOCK_REAL,
+	/* For tests: time stands still while any task can run, and then jumps to the next deadline.
+	 * Hours pass in no time and every run is the same. Other threads do not see this time. */
+	WEIR_CLOCK_VIRTUAL,
+};
+
+/* What weir_run may be told; all zero is the default. */
+struct weir_run_config {
+	enum weir_clock clock;
+	size_t stack_size;  /* bytes for each task, rounded up to pages; 0: 64 KiB */
+	size_t stack_cache; /* how many stacks of ended tasks to keep warm; 0: 1024 */
+	/* Receives the report of a deadlock, a text of several lines, before the waits fail; NULL:
+	 * none. */
+	void (*deadlock)(const char *report, void *arg);
+	void *deadlock_arg;
+	/* Nobody outside wakes these tasks, though the process has other threads: see -EDEADLK. */
+	bool alone;
+	intptr_t *value;  /* receives the root's value, if not NULL */
+	size_t *leftover; /* receives how many tasks were left when the root had returned, if not
+			     NULL */
+};
+
+/* Runs root(arg) as the first task, and everything it spawns, in the calling thread until the root
+ * has returned. What is left then is cancelled and run until it has unwound. May be called in
+ * several threads at once, each with its own tasks; not from a task. The root's result: 0 or its
+ * error. Also -EINVAL for a bad config or from within a task, -ENOMEM. */
+WEIR_API int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config);
+
+/* Starts a task; it runs when the caller waits. The handle must be dropped with weir_future_unref.
+ * From a task. NULL when there is no memory, when the caller is no task or fn is NULL. */
+WEIR_API struct weir_future *weir_spawn(weir_task_fn *fn, void *arg);
+
+/* A future that somebody completes. From anywhere. NULL when there is no memory. */
+WEIR_API struct weir_future *weir_promise(void);
+
+/* Ends a promise with a value or with a negative error, and wakes all who wait for it. From any
+ * thread. 0; -EALREADY when it was ended before, and the first result stays; -EINVAL for a task's
+ * future or for an error that is not negative. */
+WEIR_API int weir_complete(struct weir_future *future, intptr_t value);
+WEIR_API int weir_fail(struct weir_future *future, int error);
+
+/* Handles are counted. A result lives until its last handle goes. From any thread; NULL is fine to
+ * drop. Dropping a task's handle does not end the task. */
+WEIR_API struct weir_future *weir_future_ref(struct weir_future *future);
+WEIR_API void weir_future_unref(struct weir_future *future);
+
+/* Whether the future has ended, without waiting. From any thread. */
+WEIR_API bool weir_future_done(const struct weir_future *future);
+
+/* Waits for the future's end. From a task or a thread.
+ * Its result: 0 and the value in *value (which may be NULL), or its error. -ETIMEDOUT, -ECANCELED;
+ * -EINVAL for NULL; -EDEADLK for a task that waits for itself. */
+WEIR_API int weir_wait(struct weir_future *future, weir_time deadline, intptr_t *value);
+
+/* Waits for all n: 0 and their values in their order, or the error of the first that failed, as
+ * soon as it did; the others go on. values may be NULL. From a task or a thread. As weir_wait;
+ * gathering nothing succeeds at once; -ENOMEM. */
+WEIR_API int weir_gather(struct weir_future **futures, size_t n, weir_time deadline,
+			 intptr_t *values);
+
+/* Waits for the first of n to end, by value or by error, and returns its result and in *winner
+ * which one it was (both may be NULL); the others go on. If several have ended, the one that ended
+ * first. As weir_wait; -EINVAL when n is 0; -ENOMEM. */
+WEIR_API int weir_race(struct weir_future **futures, size_t n, weir_time deadline, size_t *winner,
+		       intptr_t *value);
+
+/* Cancels a task, from any thread: see CANCELLATION above. One that has not started never will, and
+ * ends with -ECANCELED. A promise ends with -ECANCELED. Cancelling what has ended, or a second
+ * time before the first was delivered, does nothing; a task may cancel itself.
+ * 0; -EINVAL for NULL. */
+WEIR_API int weir_cancel(struct weir_future *future);
+
+/* Holds cancellation back from the calling task (true) or lets it through again (false). Nests.
+ * 0; -EINVAL outside a task or when there is nothing to let through. */
+WEIR_API int weir_shield(bool on);
+
+/* Waits until a time, or for a time; a past one only lets others run. From a task or a thread.
+ * 0; -ECANCELED; -EINVAL for a negative duration. */
+WEIR_API int weir_sleep_until(weir_time time);
+WEIR_API int weir_sleep(weir_time duration);
+
+/* Lets all others that are ready run first. From a task. 0; -ECANCELED; -EINVAL outside a task. */
+WEIR_API int weir_yield(void);
+
+/* Names the calling task, in reports; the first 23 bytes are kept. 0; -EINVAL outside a task. */
+WEIR_API int weir_task_name(const char *name);
+
+/* Prints every task of the calling thread's scheduler: its name, where it was spawned, what it
+ * waits for and since when. From a task. 0; -EINVAL. */
+WEIR_API int weir_sched_dump(FILE *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

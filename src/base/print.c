@@ -1,0 +1,55 @@
+/* base: stdio. Nothing is printed but where a caller asked for it. */
+#include "base/print.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+void weir__print(FILE *stream, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vfprintf(stream, format, arguments);
+	va_end(arguments);
+}
+
+void weir__format(char *text, size_t size, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, size, format, arguments);
+	va_end(arguments);
+}
+
+void weir__print_place(FILE *stream, void *place)
+{
+	Dl_info info;
+
+	if (!dladdr(place, &info))
+		weir__print(stream, "%p", place);
+	else if (info.dli_sname)
+		weir__print(stream, "%s+0x%tx", info.dli_sname,
+			    (char *)place - (char *)info.dli_saddr);
+	else
+		weir__print(stream, "%s+0x%tx", info.dli_fname,
+			    (char *)place - (char *)info.dli_fbase);
+}
+
+FILE *weir__text_open(struct weir__text *text)
+{
+	*text = (struct weir__text){ 0 };
+	text->stream = open_memstream(&text->text, &text->size);
+	return text->stream;
+}
+
+const char *weir__text_close(struct weir__text *text)
+{
+	return fclose(text->stream) == 0 ? text->text : NULL;
+}
+
+void weir__text_free(struct weir__text *text)
+{
+	free(text->text);
+}

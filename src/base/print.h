@@ -1,0 +1,27 @@
+/* base: text for people. */
+#ifndef WEIR_BASE_PRINT_H
+#define WEIR_BASE_PRINT_H
+
+#include <stdio.h>
+
+__attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char *format, ...);
+
+/* Into an array; what does not fit is cut off. */
+__attribute__((format(printf, 3, 4))) void weir__format(char *text, size_t size, const char *format,
+							...);
+
+/* The place of an instruction: its function, or else its file, and how far into it. */
+void weir__print_place(FILE *stream, void *place);
+
+/* A stream into memory, and its text when it is closed, to be freed with weir__text_free. NULL when
+ * there is no memory. */
+struct weir__text {
+	FILE *stream;
+	char *text;
+	size_t size;
+};
+FILE *weir__text_open(struct weir__text *text);
+const char *weir__text_close(struct weir__text *text);
+void weir__text_free(struct weir__text *text);
+
+#endif

@@ -1,0 +1,116 @@
+/* task: futures: results, handles and listeners. Knows nothing of schedulers. */
+#include "task/future.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+
+struct weir_future *weir__future_new(void)
+{
+	struct weir_future *future = weir__alloc(sizeof(*future));
+
+	if (future)
+		future->refs = 1;
+	return future;
+}
+
+struct weir_future *weir_promise(void)
+{
+	return weir__future_new();
+}
+
+struct weir_future *weir_future_ref(struct weir_future *future)
+{
+	(void)WEIR__ADD(&future->refs, 1, __ATOMIC_RELAXED);
+	return future;
+}
+
+void weir_future_unref(struct weir_future *future)
+{
+	if (future && WEIR__SUB(&future->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		weir__free(future);
+}
+
+bool weir_future_done(const struct weir_future *future)
+{
+	return future_ended(future);
+}
+
+void weir__future_end_locked(struct weir_future *future, int error, intptr_t value)
+{
+	static uint64_t ended_so_far;
+	struct weir__listener *next;
+
+	future->error = error;
+	future->value = value;
+	future->order = WEIR__ADD(&ended_so_far, 1, __ATOMIC_RELAXED);
+	future->task = NULL;
+	WEIR__STORE(&future->ended, 1, __ATOMIC_RELEASE);
+	for (struct weir__listener *listener = future->first; listener; listener = next) {
+		next = listener->next;
+		listener->ended(listener, future);
+	}
+	future->first = NULL;
+	future->last = NULL;
+}
+
+bool weir__future_end(struct weir_future *future, int error, intptr_t value)
+{
+	bool first;
+
+	weir__lock(&future->lock);
+	first = !future->ended;
+	if (first)
+		weir__future_end_locked(future, error, value);
+	weir__unlock(&future->lock);
+	return first;
+}
+
+bool weir__future_listen(struct weir_future *future, struct weir__listener *listener)
+{
+	bool pending;
+
+	weir__lock(&future->lock);
+	pending = !future->ended;
+	if (pending) {
+		listener->next = NULL;
+		listener->prev = future->last;
+		if (future->last)
+			future->last->next = listener;
+		else
+			future->first = listener;
+		future->last = listener;
+	}
+	weir__unlock(&future->lock);
+	return pending;
+}
+
+void weir__future_unlisten(struct weir_future *future, struct weir__listener *listener)
+{
+	weir__lock(&future->lock);
+	if (!future->ended) {
+		if (listener->prev)
+			listener->prev->next = listener->next;
+		else
+			future->first = listener->next;
+		if (listener->next)
+			listener->next->prev = listener->prev;
+		else
+			future->last = listener->prev;
+	}
+	weir__unlock(&future->lock);
+}
+
+int weir_complete(struct weir_future *future, intptr_t value)
+{
+	if (!future || future->is_task)
+		return -EINVAL;
+	return weir__future_end(future, 0, value) ? 0 : -EALREADY;
+}
+
+int weir_fail(struct weir_future *future, int error)
+{
+	if (!future || future->is_task || error >= 0)
+		return -EINVAL;
+	return weir__future_end(future, error, 0) ? 0 : -EALREADY;
+}

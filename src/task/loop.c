@@ -1,0 +1,140 @@
+/* task: the scheduler's loop: what happens when no task runs. */
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "task/future.h"
+#include "task/sched.h"
+
+#include <errno.h>
+
+/* Turns of WEIR__RELAX that an idle scheduler watches its inbox before it sleeps. */
+enum { IDLE_SPINS = 200 };
+
+/* Without a deadline it sleeps until it is woken, but the last of those who could wake it may go
+ * without a word. So it wakes by itself to see whether anybody is left, first after a thread that
+ * was just ending must have gone, then less and less often. */
+static const weir_time doze_least = 10 * WEIR_MS;
+static const weir_time doze_most = 10 * WEIR_SECOND;
+
+/* Delivers messages, the oldest first. */
+static void deliver(struct weir__message *newest)
+{
+	struct weir__message *oldest = NULL;
+
+	while (newest) {
+		struct weir__message *next = newest->next;
+
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	while (oldest) {
+		/* Delivered, it may be posted again or be gone. */
+		struct weir__message *next = oldest->next;
+
+		oldest->deliver(oldest);
+		oldest = next;
+	}
+}
+
+static bool look_into_inbox(struct weir__sched *sched)
+{
+	if (!WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
+		return false;
+	deliver(WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE));
+	return true;
+}
+
+/* Sleeps until somebody rings or until `deadline`. */
+static void sleep_until(struct weir__sched *sched, weir_time deadline)
+{
+	struct weir__message *found = NULL;
+	uint64_t rings;
+
+	if (!WEIR__CAS(&sched->inbox, &found, &sched->marker, __ATOMIC_RELAXED))
+		return;
+	rings = weir__bell_wait(&sched->bell, deadline);
+	found = WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE);
+	if (found != &sched->marker) {
+		sched->rings_due++;
+		deliver(found);
+	}
+	sched->rings_due -= rings;
+}
+
+static void fire_timers(struct weir__sched *sched)
+{
+	struct weir__heap_node *first = sched->timers.first;
+	weir_time now = first ? weir_now() : 0;
+
+	for (; first && first->time <= now; first = sched->timers.first) {
+		struct weir__task *task =
+			(struct weir__task *)(void *)((char *)first -
+						      offsetof(struct weir__task, timer));
+
+		weir__heap_remove(&sched->timers, first);
+		task->timed = false;
+		(void)weir__task_disturb(task, -ETIMEDOUT);
+	}
+}
+
+static void idle(struct weir__sched *sched)
+{
+	struct weir__heap_node *first = sched->timers.first;
+
+	if (sched->is_virtual && first) {
+		sched->virtual_now = first->time;
+		return;
+	}
+	if (weir__cpu_to_spare()) {
+		for (int i = 0; i < IDLE_SPINS; i++) {
+			if (look_into_inbox(sched))
+				return;
+			WEIR__RELAX();
+		}
+	}
+	if (first) {
+		sleep_until(sched, first->time);
+	} else if (!weir__sched_stuck(sched)) {
+		sleep_until(sched, weir_after(sched->doze));
+		sched->doze = sched->doze < doze_most ? 2 * sched->doze : doze_most;
+	}
+}
+
+/* Gives back the stack of a task that has ended: it could not do so itself. */
+static void bury(struct weir__sched *sched)
+{
+	struct weir__task *task = sched->ended;
+
+	if (task) {
+		sched->ended = NULL;
+		fiber_done(&task->fiber);
+		weir__stack_put(&sched->stacks, (char *)task + (sizeof(*task) + 63) / 64 * 64);
+	}
+}
+
+void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
+{
+	weir__sched_install(sched);
+	fiber_adopt(&sched->loop);
+	weir__clock_set(sched->is_virtual ? &sched->virtual_now : NULL);
+	while (sched->task_count > 0 && !(until && future_ended(until))) {
+		sched->ticks = weir__ticks();
+		(void)look_into_inbox(sched);
+		fire_timers(sched);
+		if (weir__sched_run_one(sched))
+			sched->doze = doze_least;
+		else
+			idle(sched);
+		bury(sched);
+	}
+	weir__clock_set(NULL);
+	weir__sched_install(NULL);
+}
+
+void weir__sched_settle(struct weir__sched *sched)
+{
+	/* A cancel may have been on its way to a task that has ended. */
+	(void)look_into_inbox(sched);
+	while (sched->rings_due > 0)
+		sched->rings_due -= weir__bell_wait(&sched->bell, WEIR_NEVER);
+}

@@ -1,0 +1,167 @@
+/* task: the life of a scheduler and of a task. */
+#include "base/print.h"
+#include "task/future.h"
+#include "task/sched.h"
+
+#include <errno.h>
+
+enum { STACK_SIZE = 60 * 1024, STACK_CACHE = 1024 };
+
+static void task_main(void *arg)
+{
+	struct weir__task *task = arg;
+	struct weir__sched *sched = task->sched;
+	intptr_t value = 0;
+	int error = -ECANCELED;
+
+	fiber_entered(&task->fiber, sched->left);
+	if (!task->cancelled) {
+		task->started = true;
+		error = task->fn(task->arg, &value);
+	}
+	weir__sched_end(task, error, value);
+}
+
+static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, void *arg,
+				   void *site)
+{
+	char *end = weir__stack_get(&sched->stacks);
+	struct weir__task *task;
+
+	if (!end)
+		return NULL;
+	task = (struct weir__task *)(void *)(end - (sizeof(*task) + 63) / 64 * 64);
+	*task = (struct weir__task){
+		.sched = sched,
+		.fn = fn,
+		.arg = arg,
+		.cancelled = sched->closing,
+		.older = sched->newest,
+		.id = ++sched->spawned,
+		.site = site,
+	};
+	task->future = weir__future_new();
+	if (!task->future) {
+		weir__stack_put(&sched->stacks, end);
+		return NULL;
+	}
+	task->future->is_task = true;
+	task->future->task = task;
+	fiber_init(&task->fiber, end - sched->stacks.size,
+		   (size_t)((char *)task - end) + sched->stacks.size, task_main, task);
+	if (sched->newest)
+		sched->newest->newer = task;
+	sched->newest = task;
+	sched->task_count++;
+	weir__sched_ready(task);
+	return task;
+}
+
+struct weir_future *weir_spawn(weir_task_fn *fn, void *arg)
+{
+	struct weir__task *self = weir__task_here();
+	struct weir__task *task =
+		self && fn ? task_new(self->sched, fn, arg, __builtin_return_address(0)) : NULL;
+
+	return task ? weir_future_ref(task->future) : NULL;
+}
+
+static void cancel_all(struct weir__sched *sched)
+{
+	sched->closing = true;
+	for (struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer)
+		(void)weir_cancel(task->future);
+}
+
+/* After the root: whatever is left is cancelled, in the order in which it was started, and run
+ * until it has unwound. */
+int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
+{
+	static const struct weir_run_config defaults;
+	struct weir__sched sched = { .config = config ? config : &defaults };
+	struct weir_future *future;
+	struct weir__task *task;
+	int error;
+
+	config = sched.config;
+	if (!root || weir__sched_here() || config->clock > WEIR_CLOCK_VIRTUAL)
+		return -EINVAL;
+	error = weir__stacks_init(&sched.stacks,
+				  config->stack_size ? config->stack_size : STACK_SIZE,
+				  config->stack_cache ? config->stack_cache : STACK_CACHE);
+	if (error < 0)
+		return error;
+	error = weir__bell_init(&sched.bell);
+	if (error < 0)
+		return error;
+	task = task_new(&sched, root, arg, __builtin_return_address(0));
+	if (!task) {
+		weir__bell_done(&sched.bell);
+		weir__stacks_done(&sched.stacks);
+		return -ENOMEM;
+	}
+	sched.is_virtual = config->clock == WEIR_CLOCK_VIRTUAL;
+	sched.virtual_now = weir_now();
+	future = weir_future_ref(task->future);
+
+	weir__sched_run(&sched, future);
+	if (config->leftover)
+		*config->leftover = sched.task_count;
+	cancel_all(&sched);
+	weir__sched_run(&sched, NULL);
+
+	weir__sched_settle(&sched);
+	weir__bell_done(&sched.bell);
+	weir__stacks_done(&sched.stacks);
+	error = future->error;
+	if (error == 0 && config->value)
+		*config->value = future->value;
+	weir_future_unref(future);
+	return error;
+}
+
+int weir_shield(bool on)
+{
+	struct weir__task *self = weir__task_here();
+
+	if (!self || (!on && self->shields == 0))
+		return -EINVAL;
+	if (on)
+		self->shields++;
+	else
+		self->shields--;
+	return 0;
+}
+
+int weir_yield(void)
+{
+	struct weir__task *self = weir__task_here();
+
+	if (!self)
+		return -EINVAL;
+	weir__sched_ready(self);
+	weir__sched_switch(self->sched);
+	return weir__task_told(self) ? -ECANCELED : 0;
+}
+
+static void describe_sleep(const void *object, char *text, size_t size)
+{
+	(void)object;
+	weir__format(text, size, "its time");
+}
+
+int weir_sleep_until(weir_time time)
+{
+	struct weir__parking parking;
+	int result;
+
+	weir__parking_init(&parking);
+	parking.describe = describe_sleep;
+	result = weir__park(&parking, time, WEIR__SLEEP);
+	return result == -ETIMEDOUT ? 0 : result;
+}
+
+int weir_sleep(weir_time duration)
+{
+	return duration < 0 ? -EINVAL : weir_sleep_until(weir_after(duration));
+}

@@ -1,0 +1,145 @@
+/* task: the scheduler, from the inside.
+ *
+ * One scheduler lives in one thread for the length of a weir_run. All its members belong to that
+ * thread, but for the inbox.
+ *
+ * HOW A TASK WAITS. It parks on a parking (see park/park.h). Whoever replaces PARKED in the
+ * parking's word makes the task ready: unpark by NOTIFIED, from any thread; a timer, a cancel or a
+ * deadlock by EMPTY, in the scheduler's own thread, leaving the reason in task->outcome. There is
+ * exactly one of them, so a task is in the ready queue at most once.
+ *
+ * THE INBOX is a stack of messages that other threads push and the scheduler takes whole. A
+ * scheduler about to sleep puts a marker there; whoever pushes on top of the marker, and nobody
+ * else, rings the bell, once. That is the last thing that thread does with the scheduler, and the
+ * scheduler does not go before it has heard as many rings as markers were replaced.
+ *
+ * SIGNAL HANDLERS may release semaphores, so unpark may interrupt anything here. It goes by way of
+ * the inbox, as if it were another thread, unless a task runs and nobody is at the ready queue.
+ */
+#ifndef WEIR_TASK_SCHED_H
+#define WEIR_TASK_SCHED_H
+
+#include "base/bell.h"
+#include "base/heap.h"
+#include "park/park.h"
+#include "task/fiber.h"
+#include "task/stack.h"
+
+#include <weir/task.h>
+
+struct weir__message {
+	struct weir__message *next;
+	/* Runs in the scheduler's thread. */
+	void (*deliver)(struct weir__message *message);
+};
+
+/* A task. It lies at the top of its own stack, so that a parked task costs one page. */
+struct weir__task {
+	struct weir__fiber fiber;
+	struct weir__task *next_ready;
+	struct weir__sched *sched;
+	struct weir_future *future;
+	weir_task_fn *fn;
+	void *arg;
+
+	struct weir__parking *parking; /* while it waits */
+	struct weir__heap_node timer;
+	struct weir__message wake_up; /* from another thread */
+	int outcome;                  /* why it was made ready other than by unpark */
+	uint32_t shields;
+	bool timed;
+	bool cancelled; /* and not told yet */
+	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
+	bool started;
+
+	struct weir__task *older; /* all tasks that have not ended */
+	struct weir__task *newer;
+
+	/* For people. */
+	uint64_t id;
+	uint64_t since; /* the ticks when it began to wait */
+	void *site;     /* where it was spawned */
+	char name[24];
+};
+
+struct weir__sched {
+	struct weir__task *current;
+	struct weir__task *first_ready;
+	struct weir__task *last_ready;
+	bool queue_busy;          /* the ready queue is being changed: a signal handler keeps out */
+	struct weir__fiber loop;  /* the thread's own stack */
+	struct weir__fiber *left; /* the fiber that ran before this one */
+	struct weir__task *ended; /* its stack is still in use until the loop runs */
+	struct weir__heap timers;
+	struct weir__stacks stacks;
+	struct weir__task *newest;
+	size_t task_count;
+	uint64_t spawned;
+	uint32_t switches;
+	bool closing; /* the root has returned: every wait ends with -ECANCELED */
+
+	struct weir__message *inbox; /* shared: NULL, messages or &marker */
+	struct weir__message marker;
+	struct weir__bell bell;
+	weir_time doze;     /* how long the next sleep without a deadline is */
+	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
+
+	bool is_virtual;
+	weir_time virtual_now;
+	uint64_t ticks; /* how late it was a few switches ago */
+	const struct weir_run_config *config;
+};
+
+/* The scheduler that runs in the calling thread, or NULL; and its current task. */
+struct weir__sched *weir__sched_here(void);
+struct weir__task *weir__task_here(void);
+
+/* Makes it the calling thread's; NULL: none any more. */
+void weir__sched_install(struct weir__sched *sched);
+
+/* The first of all tasks that have not ended, or NULL; the others follow as `newer`. */
+static inline struct weir__task *weir__sched_oldest(const struct weir__sched *sched)
+{
+	struct weir__task *task = sched->newest;
+
+	while (task && task->older)
+		task = task->older;
+	return task;
+}
+
+/* From the loop: lets the first ready task run, and those after it. Whether there was one. */
+bool weir__sched_run_one(struct weir__sched *sched);
+
+/* In the scheduler's thread: appends to the ready queue. */
+void weir__sched_ready(struct weir__task *task);
+
+/* In the scheduler's thread: ends the wait of a task with `outcome`, if it waits and nobody else
+ * has ended it yet. Whether it did. */
+bool weir__task_disturb(struct weir__task *task, int outcome);
+
+/* From any thread, while the scheduler cannot end: leaves a message. */
+void weir__sched_post(struct weir__sched *sched, struct weir__message *message);
+
+/* Whether the calling task must return -ECANCELED now; says so once. */
+bool weir__task_told(struct weir__task *task);
+
+/* The last thing a task does: ends its future and never returns. */
+__attribute__((noreturn)) void weir__sched_end(struct weir__task *task, int error, intptr_t value);
+
+/* Runs tasks until `until` has ended, or until none is left. */
+void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);
+
+/* Before the scheduler goes: takes what is left in the inbox and waits for threads that are still
+ * about to ring the bell. */
+void weir__sched_settle(struct weir__sched *sched);
+
+/* Nothing is ready and no timer runs. Ends all waits if nobody is left who could; whether it did.
+ */
+bool weir__sched_stuck(struct weir__sched *sched);
+
+/* From a task: lets others run until it is made ready again. */
+void weir__sched_switch(struct weir__sched *sched);
+
+extern const struct weir__parker weir__task_parker;
+
+#endif

@@ -1,0 +1,135 @@
+/* task: slabs of stacks.
+ *
+ * A slab is aligned to its own size, so that a stack's slab is found by its address. The place of
+ * its first stack holds the slab's own record. */
+#include "task/stack.h"
+
+#include "base/pages.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+enum { SLAB_STACKS = 512 };
+
+static const size_t size_most = (size_t)1 << 30;
+
+struct weir__slab {
+	struct weir__slab *next;
+	struct weir__slab *next_with_room;
+	unsigned used;       /* stacks from here on have never been given out */
+	unsigned mappings;   /* of their guards */
+	unsigned cold_count; /* of the others, those that are free and hold no memory, */
+	uint64_t cold[SLAB_STACKS / 64]; /* one bit each */
+};
+
+int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most)
+{
+	size_t whole = 2 * weir__page_size();
+
+	if (size > size_most)
+		return -EINVAL;
+	while (whole < size + weir__page_size())
+		whole *= 2;
+	*stacks = (struct weir__stacks){ .size = whole, .warm_most = warm_most };
+	return 0;
+}
+
+void weir__stacks_done(struct weir__stacks *stacks)
+{
+	struct weir__slab *next;
+
+	for (struct weir__slab *slab = stacks->slabs; slab; slab = next) {
+		next = slab->next;
+		weir__page_guards_gone(slab->mappings);
+		weir__pages_unmap(slab, stacks->size * SLAB_STACKS);
+	}
+	stacks->slabs = NULL;
+}
+
+static struct weir__slab *slab_new(struct weir__stacks *stacks)
+{
+	struct weir__slab *slab = weir__pages_map(stacks->size * SLAB_STACKS);
+
+	if (!slab)
+		return NULL;
+	slab->used = 1;
+	slab->next = stacks->slabs;
+	stacks->slabs = slab;
+	slab->next_with_room = stacks->with_room;
+	stacks->with_room = slab;
+	return slab;
+}
+
+static unsigned take_cold(struct weir__slab *slab)
+{
+	unsigned word = 0;
+	unsigned bit;
+
+	while (slab->cold[word] == 0)
+		word++;
+	bit = (unsigned)__builtin_ctzll(slab->cold[word]);
+	slab->cold[word] &= slab->cold[word] - 1;
+	slab->cold_count--;
+	return word * 64 + bit;
+}
+
+static void *slab_get(struct weir__stacks *stacks, struct weir__slab *slab)
+{
+	unsigned index;
+
+	if (slab->cold_count > 0) {
+		index = take_cold(slab);
+	} else {
+		index = slab->used++;
+		if (weir__page_guard((char *)slab + stacks->size * index))
+			slab->mappings++;
+	}
+	if (slab->used == SLAB_STACKS && slab->cold_count == 0)
+		stacks->with_room = slab->next_with_room;
+	return (char *)slab + stacks->size * (index + 1);
+}
+
+void *weir__stack_get(struct weir__stacks *stacks)
+{
+	void *end = stacks->warm;
+	struct weir__slab *slab;
+
+	if (end) {
+		stacks->warm = ((void **)end)[-1];
+		stacks->warm_count--;
+		return end;
+	}
+	slab = stacks->with_room ? stacks->with_room : slab_new(stacks);
+	return slab ? slab_get(stacks, slab) : NULL;
+}
+
+void weir__stack_put(struct weir__stacks *stacks, void *end)
+{
+	char *stack = (char *)end - stacks->size;
+	struct weir__slab *slab;
+	unsigned index;
+
+	/* If the kernel will not take the pages back, the stack stays warm. */
+	if (stacks->warm_count < stacks->warm_most ||
+	    !weir__pages_discard(stack + weir__page_size(), stacks->size - weir__page_size())) {
+		((void **)end)[-1] = stacks->warm;
+		stacks->warm = end;
+		stacks->warm_count++;
+		return;
+	}
+	slab = (struct weir__slab *)((uintptr_t)stack & ~(stacks->size * SLAB_STACKS - 1));
+	index = (unsigned)((size_t)(stack - (char *)slab) / stacks->size);
+	if (slab->used == SLAB_STACKS && slab->cold_count == 0) {
+		slab->next_with_room = stacks->with_room;
+		stacks->with_room = slab;
+	}
+	slab->cold[index / 64] |= UINT64_C(1) << (index % 64);
+	slab->cold_count++;
+}
+
+int weir__stack_is_guard(const struct weir__stacks *stacks, const void *end, const void *address)
+{
+	uintptr_t low = (uintptr_t)end - stacks->size;
+
+	return (uintptr_t)address - low < weir__page_size();
+}

@@ -1,0 +1,37 @@
+/* task: stacks for tasks, each with a guard page below it.
+ *
+ * A million stacks must stay far below the kernel's limit on mappings (65,530), so many of them
+ * share one mapping, a slab; see weir__page_guard for what that means for the guards.
+ *
+ * Memory is touched a page at a time from the top. The stacks given back last are kept as they are,
+ * up to `warm_most` of them; the pages of the others go back to the kernel and only their places
+ * are kept. A pool belongs to one scheduler and is not synchronised. */
+#ifndef WEIR_TASK_STACK_H
+#define WEIR_TASK_STACK_H
+
+#include <stddef.h>
+
+struct weir__slab;
+
+struct weir__stacks {
+	size_t size; /* of one stack with its guard, a power of two */
+	size_t warm_most;
+	size_t warm_count;
+	void *warm; /* the newest first, linked through their topmost words */
+	struct weir__slab *slabs;
+	struct weir__slab *with_room; /* those that have a stack to give */
+};
+
+/* For stacks of at least `size` usable bytes. 0; -EINVAL when that is absurd. */
+int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most);
+void weir__stacks_done(struct weir__stacks *stacks);
+
+/* The end of a stack: stacks->size bytes lie below it, and the lowest page of them faults. NULL
+ * when there is no memory. */
+void *weir__stack_get(struct weir__stacks *stacks);
+void weir__stack_put(struct weir__stacks *stacks, void *end);
+
+/* Whether an address lies in the guard page of the stack that ends at `end`. */
+int weir__stack_is_guard(const struct weir__stacks *stacks, const void *end, const void *address);
+
+#endif

@@ -1,0 +1,142 @@
+/* task: names, and the list of all tasks. */
+#include "park/park.h"
+#include "support/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define assert_contains(text, part) assert_non_null(strstr((text), (part)))
+
+/* The text of a dump; to be freed. */
+static char *dump(void)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+
+	assert_non_null(stream);
+	assert_int_equal(weir_sched_dump(stream), 0);
+	assert_int_equal(fclose(stream), 0);
+	return text;
+}
+
+TASK(sleeps)
+{
+	assert_int_equal(weir_task_name("sleeper"), 0);
+	return weir_sleep(WEIR_SECOND);
+}
+
+TASK(acquires)
+{
+	assert_int_equal(weir_task_name("a very long name of a task, longer than is kept"), 0);
+	return weir_sem_acquire(arg, 1);
+}
+
+TASK(waits)
+{
+	return weir_wait(arg, WEIR_NEVER, NULL);
+}
+
+TASK(gathers)
+{
+	struct weir_future *both[] = { arg, arg };
+
+	return weir_gather(both, 2, WEIR_NEVER, NULL);
+}
+
+TASK(does_nothing)
+{
+	return 0;
+}
+
+TASK(dumps)
+{
+	struct weir_sem sem = WEIR_SEM_INIT(1);
+	struct weir_future *future = promise();
+	struct weir_future *tasks[7];
+	char *text;
+	char line[128];
+
+	assert_int_equal(weir_task_name("the root"), 0);
+	assert_int_equal(weir_sem_acquire(&sem, 1), 0);
+	tasks[0] = spawn(sleeps, NULL);
+	tasks[1] = spawn(acquires, &sem);
+	tasks[2] = spawn(waits, future);
+	tasks[3] = spawn(waits, tasks[0]);
+	tasks[4] = spawn(gathers, tasks[2]);
+	assert_int_equal(weir_yield(), 0);
+	assert_int_equal(weir_cancel(tasks[1]), 0);
+	tasks[5] = spawn(does_nothing, NULL);
+	tasks[6] = spawn(does_nothing, NULL);
+	assert_int_equal(weir_cancel(tasks[6]), 0);
+	text = dump();
+
+	assert_contains(text, "8 tasks:\n");
+	assert_contains(text, "  task 1 \"the root\", started at ");
+	assert_contains(text, ": runs\n");
+	assert_contains(text, "  task 2 \"sleeper\", started at ");
+	assert_contains(text, ": waits for its time, since ");
+	/* It was taken out of the queue by the cancel, and has not run since. */
+	assert_contains(text, "  task 3 \"a very long name of a t\", started at ");
+	assert_contains(text, ": is ready, cancelled\n");
+	(void)snprintf(line, sizeof(line), ": waits for promise %p, since ", (void *)future);
+	assert_contains(text, line);
+	(void)snprintf(line, sizeof(line), ": waits for task %p, since ", (void *)tasks[0]);
+	assert_contains(text, line);
+	assert_contains(text, ": waits for several futures, since ");
+	assert_contains(text, ": has not started\n");
+	assert_contains(text, ": has not started, cancelled\n");
+	free(text);
+
+	assert_int_equal(weir_complete(future, 0), 0);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(join(tasks[i], NULL), i == 1 || i == 6 ? -ECANCELED : 0);
+	weir_future_unref(future);
+	text = dump();
+	assert_contains(text, "1 task");
+	assert_null(strstr(text, "task 2"));
+	free(text);
+	return 0;
+}
+
+TEST(a_dump_says_what_everybody_does)
+{
+	run(dumps, NULL);
+}
+
+TASK(parks_for_nothing_known)
+{
+	struct weir__parking parking;
+
+	weir__parking_init(&parking);
+	return weir__park(&parking, WEIR_NEVER, WEIR__SLEEP);
+}
+
+TASK(dumps_an_unknown_wait)
+{
+	struct weir_future *task = spawn(parks_for_nothing_known, NULL);
+	char *text;
+
+	assert_int_equal(weir_yield(), 0);
+	text = dump();
+	assert_contains(text, ": waits for something, since ");
+	free(text);
+	assert_int_equal(weir_cancel(task), 0);
+	assert_int_equal(join(task, NULL), -ECANCELED);
+	return 0;
+}
+
+TEST(a_wait_that_nobody_described_is_something)
+{
+	run(dumps_an_unknown_wait, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_dump_says_what_everybody_does),
+		cmocka_unit_test(a_wait_that_nobody_described_is_something),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,247 @@
+/* task: memory: flat over thousands of cycles, and what happens when there is none.
+ *
+ * The linker puts counters, and a way to fail, before the functions that bring memory (--wrap). */
+#include "base/alloc.h"
+#include "base/pages.h"
+#include "support/tasks.h"
+
+#include <errno.h>
+
+enum { CYCLES = 5000 };
+
+void *__real_weir__alloc(size_t size);
+void *__wrap_weir__alloc(size_t size);
+void __real_weir__free(void *memory);
+void __wrap_weir__free(void *memory);
+void *__real_weir__pages_map(size_t size);
+void *__wrap_weir__pages_map(size_t size);
+void __real_weir__pages_unmap(void *pages, size_t size);
+void __wrap_weir__pages_unmap(void *pages, size_t size);
+
+static int alive;
+static int most_alive;
+static int mapped;
+static int slabs;                 /* ever mapped */
+static int allocations_left = -1; /* that will succeed; negative: all */
+static bool no_pages;
+
+void *__wrap_weir__alloc(size_t size)
+{
+	if (allocations_left == 0)
+		return NULL;
+	if (allocations_left > 0)
+		allocations_left--;
+	if (++alive > most_alive)
+		most_alive = alive;
+	return __real_weir__alloc(size);
+}
+
+void __wrap_weir__free(void *memory)
+{
+	if (memory)
+		alive--;
+	__real_weir__free(memory);
+}
+
+void *__wrap_weir__pages_map(size_t size)
+{
+	if (no_pages)
+		return NULL;
+	mapped++;
+	slabs++;
+	return __real_weir__pages_map(size);
+}
+
+void __wrap_weir__pages_unmap(void *pages, size_t size)
+{
+	mapped--;
+	__real_weir__pages_unmap(pages, size);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	most_alive = alive;
+	slabs = 0;
+	allocations_left = -1;
+	no_pages = false;
+	return 0;
+}
+
+static int check_all_is_gone(void **state)
+{
+	(void)state;
+	return alive == 0 && mapped == 0 ? 0 : -1;
+}
+
+TASK(completes)
+{
+	return weir_complete(arg, 1);
+}
+
+TASK(cycles)
+{
+	for (int i = 0; i < CYCLES; i++) {
+		struct weir_future *future = promise();
+		struct weir_future *task = spawn(completes, future);
+
+		assert_int_equal(value_of(future), 1);
+		assert_int_equal(join(task, NULL), 0);
+	}
+	return 0;
+}
+
+TEST(five_thousand_cycles_keep_memory_flat_BEHAVIOURS_42)
+{
+	run(cycles, NULL);
+	/* The root, a promise, a task and nobody else; one slab of stacks. */
+	assert_true(most_alive <= 3);
+	assert_int_equal(slabs, 1);
+}
+
+TASK(two)
+{
+	*value = 2;
+	return 0;
+}
+
+TASK(keeps_handles)
+{
+	struct weir_future *tasks[100];
+
+	for (int i = 0; i < 100; i++)
+		tasks[i] = spawn(two, NULL);
+	for (int i = 0; i < CYCLES; i++)
+		assert_int_equal(value_of(spawn(two, NULL)), 2);
+	/* Results live as long as their handles. */
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(value_of(tasks[i]), 2);
+	return 0;
+}
+
+TEST(a_result_lives_as_long_as_its_handle_and_no_longer_BEHAVIOURS_42)
+{
+	run(keeps_handles, NULL);
+	assert_true(most_alive <= 1 + 100 + 1);
+	assert_int_equal(slabs, 1);
+}
+
+TASK(forgets)
+{
+	for (int i = 0; i < CYCLES; i++) {
+		weir_future_unref(spawn(two, NULL));
+		if (i % 100 == 0)
+			assert_int_equal(weir_yield(), 0);
+	}
+	return weir_yield();
+}
+
+TEST(tasks_whose_handles_are_dropped_vanish)
+{
+	run(forgets, NULL);
+	assert_true(most_alive <= 110);
+	assert_int_equal(slabs, 1);
+}
+
+TASK(waits_on)
+{
+	return weir_wait(arg, WEIR_NEVER, NULL);
+}
+
+/* With a small cache most of the stacks go cold in between. */
+TASK(uses_many_stacks)
+{
+	static struct weir_future *tasks[1000];
+
+	for (int round = 0; round < 5; round++) {
+		struct weir_future *future = promise();
+
+		for (int i = 0; i < 1000; i++)
+			tasks[i] = spawn(waits_on, future);
+		assert_int_equal(weir_yield(), 0);
+		assert_int_equal(weir_complete(future, 0), 0);
+		assert_int_equal(weir_gather(tasks, 1000, WEIR_NEVER, NULL), 0);
+		drop(tasks, 1000);
+		weir_future_unref(future);
+	}
+	return 0;
+}
+
+TEST(stacks_are_reused_whatever_the_cache)
+{
+	static const size_t caches[] = { 1, 100, 0 };
+
+	for (int i = 0; i < 3; i++) {
+		struct weir_run_config config = { .stack_cache = caches[i], .alone = true };
+
+		slabs = 0;
+		assert_int_equal(weir_run(uses_many_stacks, NULL, &config), 0);
+		assert_int_equal(slabs, 2);
+	}
+}
+
+TEST(without_memory_there_is_no_promise)
+{
+	allocations_left = 0;
+	assert_null(weir_promise());
+}
+
+TEST(without_memory_there_is_no_run)
+{
+	no_pages = true;
+	assert_int_equal(weir_run(two, NULL, NULL), -ENOMEM);
+	no_pages = false;
+	allocations_left = 0;
+	assert_int_equal(weir_run(two, NULL, NULL), -ENOMEM);
+	allocations_left = -1;
+	assert_int_equal(weir_run(two, NULL, NULL), 0);
+}
+
+TASK(finds_no_memory)
+{
+	struct weir_future *futures[] = { promise(), promise() };
+	static struct weir_future *tasks[600];
+	int count = 0;
+
+	allocations_left = 0;
+	assert_null(weir_spawn(two, NULL));
+	assert_int_equal(weir_gather(futures, 2, WEIR_NEVER, NULL), -ENOMEM);
+	assert_int_equal(weir_race(futures, 2, WEIR_NEVER, NULL, NULL), -ENOMEM);
+	/* Waiting for one takes no memory, and neither does anything with a semaphore. */
+	assert_int_equal(weir_wait(futures[0], weir_after(1), NULL), -ETIMEDOUT);
+	assert_int_equal(weir_sleep(1), 0);
+
+	/* No stack: as many tasks as the first slab holds. */
+	allocations_left = -1;
+	no_pages = true;
+	while (count < 600 && (tasks[count] = weir_spawn(two, NULL)) != NULL)
+		count++;
+	assert_in_range(count, 1, 599);
+	for (int i = 0; i < count; i++)
+		assert_int_equal(value_of(tasks[i]), 2);
+	assert_int_equal(value_of(spawn(two, NULL)), 2);
+	drop(futures, 2);
+	return 0;
+}
+
+TEST(a_task_that_finds_no_memory_is_told_and_goes_on)
+{
+	run(finds_no_memory, NULL);
+}
+
+#define memory_test(name) cmocka_unit_test_setup_teardown(name, start, check_all_is_gone)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		memory_test(five_thousand_cycles_keep_memory_flat_BEHAVIOURS_42),
+		memory_test(a_result_lives_as_long_as_its_handle_and_no_longer_BEHAVIOURS_42),
+		memory_test(tasks_whose_handles_are_dropped_vanish),
+		memory_test(stacks_are_reused_whatever_the_cache),
+		memory_test(without_memory_there_is_no_promise),
+		memory_test(without_memory_there_is_no_run),
+		memory_test(a_task_that_finds_no_memory_is_told_and_goes_on),
+	};
+
+	return RUN_TESTS(tests);
+}

@@ -1,0 +1,372 @@
+/* task: tasks and threads together. BEHAVIOURS 38 from outside, P3 over both kinds of waiters,
+ * CHECKLIST 1 with a hand-off from another thread. */
+#include "support/acquirer.h"
+#include "support/tasks.h"
+
+#include <errno.h>
+
+static void run_real(weir_task_fn *root, void *arg)
+{
+	run_on(WEIR_CLOCK_REAL, root, arg);
+}
+
+static void *complete(void *argument)
+{
+	(void)weir_complete(argument, 42);
+	return NULL;
+}
+
+static void *fail_it(void *argument)
+{
+	(void)weir_fail(argument, -EIO);
+	return NULL;
+}
+
+TASK(waits_for_threads)
+{
+	struct weir_future *before = promise();
+	struct weir_future *after = promise();
+	struct weir_future *failed = promise();
+	pthread_t threads[3];
+
+	threads[0] = start_thread(complete, before);
+	assert_int_equal(pthread_join(threads[0], NULL), 0);
+	assert_true(weir_future_done(before));
+	assert_int_equal(value_of(before), 42);
+
+	threads[1] = start_thread(complete, after);
+	assert_int_equal(weir_wait(after, WEIR_NEVER, NULL), 0);
+	threads[2] = start_thread(fail_it, failed);
+	assert_int_equal(weir_wait(failed, WEIR_NEVER, NULL), -EIO);
+	for (int i = 1; i < 3; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	weir_future_unref(after);
+	weir_future_unref(failed);
+	return 0;
+}
+
+TEST(threads_end_promises_before_and_after_the_wait_BEHAVIOURS_38)
+{
+	for (int i = 0; i < 100; i++)
+		run_real(waits_for_threads, NULL);
+}
+
+TASK(waits_for_a_hundred_threads)
+{
+	struct weir_future *futures[100];
+	pthread_t threads[100];
+	intptr_t values[100];
+
+	for (int i = 0; i < 100; i++) {
+		futures[i] = promise();
+		threads[i] = start_thread(complete, futures[i]);
+	}
+	assert_int_equal(weir_gather(futures, 100, WEIR_NEVER, values), 0);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(values[i], 42);
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	}
+	drop(futures, 100);
+	return 0;
+}
+
+TEST(a_hundred_threads_BEHAVIOURS_38)
+{
+	run_real(waits_for_a_hundred_threads, NULL);
+}
+
+TASK(waits)
+{
+	return weir_wait(arg, WEIR_NEVER, value);
+}
+
+TASK(is_not_held_up_by_others)
+{
+	struct weir_future *never = promise();
+	struct weir_future *soon = promise();
+	struct weir_future *tasks[10];
+	pthread_t thread;
+
+	for (int i = 0; i < 10; i++)
+		tasks[i] = spawn(waits, never);
+	assert_int_equal(weir_yield(), 0);
+	thread = start_thread(complete, soon);
+	assert_int_equal(weir_wait(soon, WEIR_NEVER, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	for (int i = 0; i < 10; i++) {
+		assert_false(weir_future_done(tasks[i]));
+		assert_int_equal(weir_cancel(tasks[i]), 0);
+		assert_int_equal(join(tasks[i], NULL), -ECANCELED);
+	}
+	weir_future_unref(never);
+	weir_future_unref(soon);
+	return 0;
+}
+
+TEST(a_completion_is_not_held_up_by_unresolved_peers_BEHAVIOURS_38)
+{
+	run_real(is_not_held_up_by_others, NULL);
+}
+
+struct offer {
+	struct weir_future *task; /* handed out by the scheduler's thread */
+	struct weir_sem ready;
+	int result;
+	intptr_t value;
+};
+
+static void *wait_for_task(void *argument)
+{
+	struct offer *offer = argument;
+
+	(void)weir_sem_acquire(&offer->ready, 1);
+	offer->result = weir_wait(offer->task, WEIR_NEVER, &offer->value);
+	return NULL;
+}
+
+TASK(sleeps_and_returns_three)
+{
+	*value = 3;
+	return weir_sleep(2 * WEIR_MS);
+}
+
+TASK(offers_a_task)
+{
+	struct offer *offer = arg;
+
+	offer->task = spawn(sleeps_and_returns_three, NULL);
+	assert_int_equal(weir_sem_release(&offer->ready, 1), 0);
+	return weir_wait(offer->task, WEIR_NEVER, NULL);
+}
+
+TEST(a_thread_waits_for_a_task)
+{
+	struct offer offer = { .ready = WEIR_SEM_INIT(1) };
+	pthread_t thread;
+
+	assert_int_equal(weir_sem_acquire(&offer.ready, 1), 0);
+	thread = start_thread(wait_for_task, &offer);
+	run_real(offers_a_task, &offer);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(offer.result, 0);
+	assert_int_equal(offer.value, 3);
+	weir_future_unref(offer.task);
+}
+
+TASK(waits_for_a_stranger)
+{
+	struct offer *offer = arg;
+
+	assert_int_equal(weir_sem_acquire(&offer->ready, 1), 0);
+	offer->result = weir_wait(offer->task, WEIR_NEVER, &offer->value);
+	/* It can be cancelled, too, and that it has ended is seen. */
+	assert_int_equal(weir_cancel(offer->task), 0);
+	assert_true(weir_future_done(offer->task));
+	return 0;
+}
+
+static void *run_stranger(void *argument)
+{
+	(void)weir_run(waits_for_a_stranger, argument, NULL);
+	return NULL;
+}
+
+TEST(a_task_waits_for_a_task_of_another_scheduler)
+{
+	struct offer offer = { .ready = WEIR_SEM_INIT(1), .result = 1 };
+	pthread_t thread;
+
+	assert_int_equal(weir_sem_acquire(&offer.ready, 1), 0);
+	thread = start_thread(run_stranger, &offer);
+	run_real(offers_a_task, &offer);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(offer.result, 0);
+	assert_int_equal(offer.value, 3);
+	weir_future_unref(offer.task);
+}
+
+enum { PAIRS = 4 };
+
+struct queue {
+	struct weir_sem sem;
+	uint32_t turns;
+	struct acquirer threads[PAIRS];
+	uint32_t task_turns[PAIRS];
+};
+
+struct seat {
+	struct queue *queue;
+	int number;
+};
+
+TASK(queues)
+{
+	struct seat *seat = arg;
+	struct queue *queue = seat->queue;
+
+	assert_int_equal(weir_sem_acquire(&queue->sem, 1), 0);
+	queue->task_turns[seat->number] = __atomic_add_fetch(&queue->turns, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+TASK(queues_in_turn)
+{
+	struct queue *queue = arg;
+	struct weir_future *tasks[PAIRS];
+	struct seat seats[PAIRS];
+
+	assert_int_equal(weir_sem_acquire(&queue->sem, 1), 0);
+	for (int i = 0; i < PAIRS; i++) {
+		queue->threads[i] = (struct acquirer){
+			.sem = &queue->sem, .n = 1, .deadline = WEIR_NEVER, .turns = &queue->turns
+		};
+		acquirer_queue(&queue->threads[i]);
+		seats[i] = (struct seat){ queue, i };
+		tasks[i] = spawn(queues, &seats[i]);
+		assert_int_equal(weir_yield(), 0);
+		assert_int_equal(stats_of(&queue->sem).waiting, 2 * i + 2);
+	}
+	for (uint32_t turn = 1; turn <= 2 * PAIRS; turn++) {
+		assert_int_equal(weir_sem_release(&queue->sem, 1), 0);
+		while (__atomic_load_n(&queue->turns, __ATOMIC_SEQ_CST) != turn)
+			assert_int_equal(weir_yield(), 0);
+	}
+	assert_int_equal(weir_gather(tasks, PAIRS, WEIR_NEVER, NULL), 0);
+	drop(tasks, PAIRS);
+	return 0;
+}
+
+TEST(threads_and_tasks_stand_in_one_queue_P3)
+{
+	for (int round = 0; round < 20; round++) {
+		struct queue queue = { .sem = WEIR_SEM_INIT(1) };
+
+		run_real(queues_in_turn, &queue);
+		for (uint32_t i = 0; i < PAIRS; i++) {
+			assert_int_equal(acquirer_join(&queue.threads[i]), 0);
+			assert_int_equal(queue.threads[i].turn, 2 * i + 1);
+			assert_int_equal(queue.task_turns[i], 2 * i + 2);
+		}
+		assert_permits(&queue.sem, 1, 1, 0);
+	}
+}
+
+struct relay {
+	struct weir_sem to_thread;
+	struct weir_sem to_task;
+	int passes;
+};
+
+static void *answer(void *argument)
+{
+	struct relay *relay = argument;
+
+	for (int i = 0; i < 5000; i++) {
+		(void)weir_sem_acquire(&relay->to_thread, 1);
+		relay->passes++; /* plain: only the hand-offs protect it */
+		(void)weir_sem_release(&relay->to_task, 1);
+	}
+	return NULL;
+}
+
+TASK(plays)
+{
+	struct relay *relay = arg;
+	pthread_t thread;
+
+	assert_int_equal(weir_sem_acquire(&relay->to_thread, 1), 0);
+	assert_int_equal(weir_sem_acquire(&relay->to_task, 1), 0);
+	thread = start_thread(answer, relay);
+	for (int i = 0; i < 5000; i++) {
+		relay->passes++;
+		assert_int_equal(weir_sem_release(&relay->to_thread, 1), 0);
+		assert_int_equal(weir_sem_acquire(&relay->to_task, 1), 0);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	return 0;
+}
+
+TEST(no_hand_off_between_a_thread_and_a_task_is_lost_P4)
+{
+	struct relay relay = { .to_thread = WEIR_SEM_INIT(1), .to_task = WEIR_SEM_INIT(1) };
+
+	run_real(plays, &relay);
+	assert_int_equal(relay.passes, 10000);
+}
+
+static void *release(void *argument)
+{
+	(void)weir_sem_release(argument, 1);
+	return NULL;
+}
+
+TASK(acquires)
+{
+	return weir_sem_acquire(arg, 1);
+}
+
+TASK(cancels_what_a_thread_has_granted)
+{
+	struct weir_sem sem = WEIR_SEM_INIT(1);
+	struct weir_future *first = spawn(acquires, &sem);
+	struct weir_future *second = spawn(acquires, &sem);
+	pthread_t thread;
+
+	assert_int_equal(weir_sem_acquire(&sem, 1), 0);
+	assert_int_equal(weir_yield(), 0);
+	/* The grant lies in the inbox when the cancel comes. */
+	thread = start_thread(release, &sem);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_permits(&sem, 1, 1, 1);
+	assert_int_equal(weir_cancel(first), 0);
+	assert_int_equal(join(first, NULL), -ECANCELED);
+	assert_int_equal(join(second, NULL), 0);
+	assert_permits(&sem, 1, 1, 0);
+	return 0;
+}
+
+TEST(a_threads_grant_to_a_cancelled_task_goes_to_the_next_CHECKLIST_1)
+{
+	run_real(cancels_what_a_thread_has_granted, NULL);
+}
+
+TASK(times_out_on_what_a_thread_has_granted)
+{
+	struct weir_sem sem = WEIR_SEM_INIT(1);
+	weir_time deadline = weir_after(2 * WEIR_MS);
+	pthread_t thread;
+
+	assert_int_equal(weir_sem_acquire(&sem, 1), 0);
+	thread = start_thread(release, &sem);
+	/* Either way the account is right: CHECKLIST 5. */
+	if (weir_sem_acquire_until(&sem, 1, deadline) == -ETIMEDOUT)
+		assert_int_equal(stats_of(&sem).timed_out, 1);
+	else
+		assert_permits(&sem, 1, 1, 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(stats_of(&sem).waiting, 0);
+	return 0;
+}
+
+TEST(a_deadline_and_a_threads_grant_have_one_outcome_CHECKLIST_5)
+{
+	for (int i = 0; i < 50; i++)
+		run_real(times_out_on_what_a_thread_has_granted, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_end_promises_before_and_after_the_wait_BEHAVIOURS_38),
+		cmocka_unit_test(a_hundred_threads_BEHAVIOURS_38),
+		cmocka_unit_test(a_completion_is_not_held_up_by_unresolved_peers_BEHAVIOURS_38),
+		cmocka_unit_test(a_thread_waits_for_a_task),
+		cmocka_unit_test(a_task_waits_for_a_task_of_another_scheduler),
+		cmocka_unit_test(threads_and_tasks_stand_in_one_queue_P3),
+		cmocka_unit_test(no_hand_off_between_a_thread_and_a_task_is_lost_P4),
+		cmocka_unit_test(a_threads_grant_to_a_cancelled_task_goes_to_the_next_CHECKLIST_1),
+		cmocka_unit_test(a_deadline_and_a_threads_grant_have_one_outcome_CHECKLIST_5),
+	};
+
+	return RUN_TESTS(tests);
+}
