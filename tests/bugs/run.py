@@ -20,11 +20,16 @@ from bug import Bug
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline"]
-# What the explorer brings itself instead of the library's own, see tests/model/env.c.
+# The layers that bugs are seeded into, and what the explorer brings itself instead of the library's own, see tests/model/env.c.
+LAYERS = ("base", "park", "sem")
 OUTSIDE = {"futex.c", "clock.c", "cpu.c", "alloc.c", "random.c"}
 SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
 WATCHED = ["-Wl,--wrap=weir__futex_wait", "-Wl,--wrap=weir__futex_wake"]
 UNIT_SECONDS = 20  # a unit test that takes longer hangs
+
+
+def sources_of(copy):
+    return [source for layer in LAYERS for source in sorted(copy.glob(f"src/{layer}/*.c"))]
 
 
 def compile_program(options, copy, program, extra_flags, sources, libraries):
@@ -35,7 +40,7 @@ def compile_program(options, copy, program, extra_flags, sources, libraries):
 
 
 def find_with_model(options, copy, program):
-    sources = [s for s in copy.glob("src/*/*.c") if s.name not in OUTSIDE]
+    sources = [s for s in sources_of(copy) if s.name not in OUTSIDE]
     compile_program(options, copy, program, ['-DWEIR_SEAM_HEADER="model/seam.h"'], sources,
                     [options.explorer])
     run = subprocess.run([program, "--stop", "--seconds", str(options.seconds)],
@@ -49,7 +54,7 @@ def find_with_model(options, copy, program):
 
 
 def find_with_unit(options, copy, program, name):
-    sources = list(copy.glob("src/*/*.c")) + [ROOT / f"tests/unit/test_{name}.c"]
+    sources = sources_of(copy) + [ROOT / f"tests/unit/test_{name}.c"]
     sources += [ROOT / "tests/support" / s for s in SUPPORT]
     compile_program(options, copy, program, WATCHED, sources, ["-lcmocka", "-lpthread"])
     try:
