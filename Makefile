@@ -2,13 +2,15 @@
 
 BUILD = build
 PREFIX ?= /usr/local
+# Where both the dynamic linker and pkg-config look; left to itself, Meson may choose lib64.
+LIBDIR ?= lib
 DESTDIR ?=
 
 # A checkout is a developer's, where a warning is an error; a release archive is not, and there a
 # newer compiler must not get in the way. WERROR=false overrides.
 WERROR = $(if $(wildcard .git),true,false)
 
-options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX)
+options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX) -Dlibdir=$(LIBDIR)
 
 .PHONY: all demo test bench bench-peers check-all install clean help
 
@@ -50,7 +52,7 @@ help:
 	@echo 'make bench        measure, side by side with what the system offers'
 	@echo 'make bench-peers  the same, with Go, Rust and Java beside it'
 	@echo 'make check-all    everything: two compilers, sanitizers, long runs'
-	@echo 'make install      install below PREFIX ($(PREFIX)); DESTDIR is honoured'
+	@echo 'make install      install below PREFIX=$(PREFIX); DESTDIR and LIBDIR=$(LIBDIR) are honoured'
 	@echo 'make clean        remove all build directories'
 	@echo
 	@echo 'What is missing is installed from Debian packages: see tools/setup.sh.'

@@ -37,16 +37,14 @@ configure() {
 if [ ! -f "$dir/build.ninja" ]; then
 	configure "$@"
 elif ! has_options "$@"; then
-	configure --reconfigure "$@"
+	meson configure "$dir" "$@" # and ninja does the rest
 fi
 
+# Ninja talks when it configures anew, or has nothing to do, however quiet it is told to be.
 if output=$(ninja -C "$dir" --quiet 2>&1); then
-	status=0
+	printf '%s\n' "$output" | sed -e '/^The Meson build system/,/^Found ninja/d' \
+		-e '/^ninja: /d' -e '/^Cleaning/d' -e '/^$/d' >&2
 else
-	status=$?
+	printf '%s\n' "$output" >&2
+	exit 1
 fi
-case $output in
-'' | *'ninja: no work to do.') ;;
-*) printf '%s\n' "$output" >&2 ;;
-esac
-exit $status

@@ -36,7 +36,8 @@ stage() {
 }
 
 # test_stage NAME DIRECTORY COMMAND...: runs Meson's tests in DIRECTORY; the log there tells which
-# of them failed.
+# of them failed. What the explorer and the seeded bugs have to say is shown even if all is well: how
+# much they have seen, and how soon.
 test_stage() {
 	local name=$1 log=$2/meson-logs/testlog.json began=$SECONDS status counts
 	shift 2
@@ -44,11 +45,12 @@ test_stage() {
 	rm -f "$log"
 	"$@" </dev/null
 	status=$?
-	if counts=$(python3 tools/tally.py "$log" 2>/dev/null); then
+	if counts=$(tools/testlog.py count "$log" 2>/dev/null); then
 		read -r -a counts <<<"$counts"
 		passed=$((passed + counts[0]))
 		failed=$((failed + counts[1]))
 		skipped=$((skipped + counts[2]))
+		tools/testlog.py show "$log" model bugs
 		[ $status -eq 0 ] || [ "${counts[1]}" -gt 0 ] || fail "$name: exit status $status"
 	else
 		fail "$name: exit status $status, and no test was run"
@@ -63,6 +65,14 @@ build_and_test() {
 	# shellcheck disable=SC2086 # several options in one string
 	tools/build.sh "$dir" -Dwerror=true -Dtests=enabled $options &&
 		$fixed_addresses meson test -C "$dir" --no-rebuild --print-errorlogs "${@/#/--suite=}"
+}
+
+# longer SECONDS TEST...: tests that run for as long as they are told to.
+longer() {
+	local seconds=$1
+	shift
+	meson test -C build --no-rebuild --print-errorlogs --timeout-multiplier=0 \
+		--test-args="--seconds $seconds" "$@"
 }
 
 # ThreadSanitizer of this age cannot live with as much address randomisation as newer kernels use.
@@ -92,6 +102,9 @@ long() {
 	test_stage "clang: thread sanitizer" build-clang-tsan \
 		build_and_test build-clang-tsan \
 		"-Db_sanitize=thread -Db_lundef=false" unit stress examples
+	test_stage "gcc: long stress" build longer 60 --suite=stress
+	test_stage "gcc: long exploration" build \
+		longer 1800 explorer_1_of_2 explorer_2_of_2
 	stage "cppcheck" cppcheck --quiet --error-exitcode=1 --enable=warning,portability \
 		--inline-suppr -Iinclude -Isrc -D__x86_64__ src include
 }

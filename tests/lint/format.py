@@ -3,9 +3,11 @@
     format.py DIRECTORY...
 """
 
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 
 from lint import ROOT, report, skip
 
@@ -20,7 +22,11 @@ def main():
         ["clang-format", "--dry-run", "--Werror", *files],
         text=True, capture_output=True, check=False,
     )
-    report([done.stderr] if done.returncode else [], f"{len(files)} files")
+    places = Counter(re.findall(r"^(.*?):\d+:\d+: error: code should", done.stderr, re.MULTILINE))
+    problems = [f"{file}: {n} places; clang-format -i puts them right" for file, n in places.items()]
+    if done.returncode != 0 and not problems:
+        problems.append(done.stderr)
+    report(problems, f"{len(files)} files")
 
 
 main()

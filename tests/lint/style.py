@@ -18,7 +18,7 @@ PATH = re.compile(r"(?<![\w.~$})\]*/-])/([A-Za-z][\w.-]*)/[\w.-]")
 COMMON = {"bin", "dev", "etc", "lib", "proc", "run", "sbin", "sys", "tmp", "usr", "var"}
 # Links that a stranger can follow.
 LINK = re.compile(r"https?://([\w.-]+)")
-HOSTS = {"www.apache.org", "apache.org", "man7.org", "www.kernel.org", "sourceware.org"}
+HOSTS = {"www.apache.org", "man7.org", "sourceware.org", "www.kernel.org", "www.w3.org"}
 
 
 def files():

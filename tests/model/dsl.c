@@ -5,6 +5,7 @@
 #include "model/memory.h"
 #include "model/oracle.h"
 #include "park/park.h"
+#include "sem/word.h"
 
 static struct weir_sem *sem_at(int sem)
 {
@@ -17,6 +18,7 @@ static int end(int result)
 	result = oracle_end(result);
 	if (engine.failed)
 		context_yield();
+	memory_scrub();
 	return result;
 }
 
@@ -232,7 +234,10 @@ void model_prepare(const struct model *model)
 
 		m_check(weir_sem_acquire(ghost->sem, model->held) == 0, "acquire failed");
 		oracle_adopt(0, ghost->sem);
-		ghost->out = ghost->peak = model->held;
-		ghost->at_once = 1;
+		ghost->out = model->held;
+		if (ghost->setup & SETUP_COUNTED) {
+			ghost->peak = model->held;
+			ghost->at_once = 1;
+		}
 	}
 }

@@ -160,10 +160,12 @@ static void thread_main(void)
 	struct thread *thread = engine.current;
 
 	engine.model->threads[thread_index(thread)]();
-	for (;;) {
-		thread->status = THREAD_DONE;
+	/* What it would need to go on is of no interest any more. */
+	thread->status = THREAD_DONE;
+	thread->next = (struct step){ 0 };
+	memset(__start_weir_tls, 0, tls_size());
+	for (;;)
 		context_yield();
-	}
 }
 
 /* Brings every thread to its first step: until there it has done nothing that others could see. */

@@ -55,9 +55,10 @@ weir_time weir_after(weir_time delay)
 	return delay > WEIR_NEVER - world.clock ? WEIR_NEVER : world.clock + delay;
 }
 
+/* How long waits took is left to other tests: it would only tell equal states apart. */
 uint64_t weir__ticks(void)
 {
-	return (uint64_t)world.clock;
+	return 1;
 }
 
 weir_time weir__ticks_to_time(uint64_t ticks)

@@ -137,6 +137,14 @@ const char *memory_fault(const void *p, size_t size)
 	return NULL;
 }
 
+__attribute__((noinline)) void memory_scrub(void)
+{
+	char below[GRAVE];
+
+	memset(below, (int)(POISON & 0xff), sizeof(below));
+	__asm__ volatile("" : : "r"(below) : "memory");
+}
+
 void memory_bury(struct thread *thread)
 {
 	int i = thread_index(thread);

@@ -21,6 +21,10 @@ bool memory_is_shared(const void *p);
 /* NULL when these bytes are in use, else why not. */
 const char *memory_fault(const void *p, size_t size);
 
+/* Poisons the stack below its caller. What calls leave there shows through in the padding of later
+ * frames, and makes equal states look different. */
+void memory_scrub(void);
+
 /* Poisons what a thread that has just stopped left below its stack pointer. */
 void memory_bury(struct thread *thread);
 

@@ -35,20 +35,35 @@ static uint8_t plead_node(const struct weir_waiter *node)
 									    WAS_IN_USE;
 }
 
+/* Only what matters for its kind is kept: the rest would tell equal states apart. */
+static uint8_t pleas_of(const struct op *op)
+{
+	switch (op->kind) {
+	case OP_TRY:
+		return WAS_FULL | WAS_TOO_SMALL | WAS_CLOSED;
+	case OP_RELEASE:
+		return WAS_EMPTY;
+	case OP_CANCEL:
+		return WAS_DECIDED | WAS_IDLE;
+	default:
+		return WAS_TOO_SMALL | WAS_CLOSED | WAS_IN_USE;
+	}
+}
+
 void oracle_plead(const struct ghost *ghost, struct op *op)
 {
 	uint64_t held = word_held(ghost->word);
+	unsigned pleas = op->node ? plead_node(op->node) : 0;
 
 	if (ghost->length > 0 || held + op->n > limit_of(ghost))
-		op->excuses |= WAS_FULL;
+		pleas |= WAS_FULL;
 	if (limit_of(ghost) > 0 && op->n > limit_of(ghost))
-		op->excuses |= WAS_TOO_SMALL;
+		pleas |= WAS_TOO_SMALL;
 	if (ghost->setup & SETUP_CLOSED)
-		op->excuses |= WAS_CLOSED;
+		pleas |= WAS_CLOSED;
 	if (held < op->n)
-		op->excuses |= WAS_EMPTY;
-	if (op->node)
-		op->excuses |= plead_node(op->node);
+		pleas |= WAS_EMPTY;
+	op->excuses |= (uint8_t)(pleas & pleas_of(op));
 }
 
 static void plead_all(const struct ghost *ghost)
@@ -116,7 +131,7 @@ static void settle(struct ghost *ghost, struct op *op, int64_t change)
 	} else if (!own && is_acquire(op) && !op->done && !op->joined && change == op->n &&
 		   expected == 0) {
 		op->done = true;
-		ghost->at_once++;
+		ghost->at_once += ghost->setup & SETUP_COUNTED ? 1 : 0;
 		if (ghost->length > 0)
 			fail("P3: a newcomer was served while others waited");
 	} else if (change != expected) {
@@ -140,7 +155,7 @@ static void transfer(struct ghost *ghost, struct thread *thread, int64_t change)
 	} else if (op && is_acquire(op) && !op->done && !op->joined && change == op->n &&
 		   ghost->lock_thread < 0) {
 		op->done = true;
-		ghost->at_once++;
+		ghost->at_once += ghost->setup & SETUP_COUNTED ? 1 : 0;
 		if (ghost->length > 0)
 			fail("P3: T%d barged in while others waited", thread_index(thread));
 	} else {
@@ -231,7 +246,7 @@ static void observe(struct ghost *ghost, struct thread *thread)
 	if (change > 0 && word_held(is) > limit_of(ghost))
 		fail("P1: %llu permits are out, of %u", (unsigned long long)word_held(is),
 		     limit_of(ghost));
-	if (word_held(is) > ghost->peak)
+	if ((ghost->setup & SETUP_COUNTED) && word_held(is) > ghost->peak)
 		ghost->peak = (uint32_t)word_held(is);
 	check_word(ghost);
 	plead_all(ghost);

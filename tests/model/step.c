@@ -130,11 +130,13 @@ void engine_step(enum step_kind kind, const void *address, unsigned size, const 
 {
 	if (!engine.current || spins_on(engine.current, kind))
 		return;
+	memory_scrub();
 	do {
 		announce(kind, address, size, where);
 		context_yield();
 	} while (engine.current->interrupted);
 	begin(engine.current);
+	memory_scrub();
 }
 
 int engine_sleep(const uint32_t *word, weir_time deadline, bool cancellable)

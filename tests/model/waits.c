@@ -18,18 +18,25 @@ void oracle_forget(struct wait *wait)
 	memset(wait, 0, sizeof(*wait));
 }
 
-bool *oracle_told_flag(const struct weir_waiter *node)
+static int slot_of(const struct weir_waiter *node)
 {
 	int slot = 0;
 
 	while (slot < MAX_SLOTS - 1 && world.slots[slot] != node)
 		slot++;
-	return &world.told[slot];
+	return slot;
+}
+
+bool *oracle_told_flag(const struct weir_waiter *node)
+{
+	return &world.told[slot_of(node)];
 }
 
 static void joined(struct ghost *ghost, struct thread *thread, struct weir_waiter *node)
 {
 	struct op *op = thread_op(thread);
+	struct wait *wait;
+	int index;
 
 	if (node->next)
 		fail("P3: T%d joined the queue elsewhere than at its end", thread_index(thread));
@@ -40,20 +47,16 @@ static void joined(struct ghost *ghost, struct thread *thread, struct weir_waite
 	}
 	op->joined = true;
 	op->node = node;
-	for (int i = 0; i < MAX_WAITS; i++) {
-		struct wait *wait = &world.waits[i];
-
-		if (wait->state != WAIT_NONE)
-			continue;
-		wait->at = node;
-		wait->n = node->n;
-		wait->state = WAIT_QUEUED;
-		wait->sem = op->sem;
-		wait->thread = (int8_t)(op->kind == OP_ASYNC ? -1 : thread_index(thread));
-		ghost->queue[ghost->length++] = (int8_t)i;
-		return;
-	}
-	fail("the model has too many waiters");
+	index = op->kind == OP_ASYNC ? MAX_THREADS + slot_of(node) : thread_index(thread);
+	wait = &world.waits[index];
+	if (wait->state != WAIT_NONE)
+		fail("P5: T%d waits twice at once", thread_index(thread));
+	wait->at = node;
+	wait->n = node->n;
+	wait->state = WAIT_QUEUED;
+	wait->sem = op->sem;
+	wait->thread = (int8_t)(op->kind == OP_ASYNC ? -1 : thread_index(thread));
+	ghost->queue[ghost->length++] = (int8_t)index;
 }
 
 static void pulled(struct wait *wait, bool overtook)

@@ -15,12 +15,12 @@ enum {
 	MAX_NESTING =
 		4, /* an operation, an async callback or signal handler inside it, and theirs */
 	MAX_SEMS = 2,
-	MAX_WAITS = 8,
 	MAX_STORES = 4,
 	TLS_SIZE = 96,
 	GRANULE = 64,
 	ARENA_GRANULES = 16,
-	MAX_SLOTS = 4, /* async waiters */
+	MAX_SLOTS = 4,                       /* async waiters */
+	MAX_WAITS = MAX_THREADS + MAX_SLOTS, /* one for each, at its own place */
 	MAX_WORDS = GRANULE / 4,
 };
 
@@ -88,9 +88,9 @@ struct ghost {
 	struct weir_sem *sem; /* NULL: there is none, or its memory has gone */
 	uint64_t word;
 	uint32_t setup;
-	uint32_t out; /* permits the program was told it holds, less those it gave back */
-	uint32_t peak;
-	uint32_t at_once;
+	uint32_t out;     /* permits the program was told it holds, less those it gave back */
+	uint32_t peak;    /* of a counted one: most permits held ... */
+	uint32_t at_once; /* ... and requests granted without a wait */
 	uint32_t after_wait;
 	uint32_t timed_out;
 	uint32_t cancelled;

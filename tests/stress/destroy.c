@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <weir/sem.h>
 
-enum { THREADS = 4, BATCH = 32 };
+enum { THREADS = 4, BATCH = 256, SCENES_PER_PART = 4 };
 
 /* One semaphore and how it goes. All but the semaphore lives outside of the memory that goes. */
 struct scene {
@@ -165,13 +165,14 @@ struct batch {
 	struct rng rngs[THREADS];
 };
 
-/* The parts go round from scene to scene, so that no thread runs far ahead of the others. */
+/* The parts go round, so that no thread runs far ahead of the others. */
 static void play_all(void *argument, uint32_t number)
 {
 	struct batch *batch = argument;
 
 	for (uint32_t i = 0; i < BATCH; i++)
-		batch->play(&batch->scenes[i], (number + i) % THREADS, &batch->rngs[number]);
+		batch->play(&batch->scenes[i], (number + i / SCENES_PER_PART) % THREADS,
+			    &batch->rngs[number]);
 }
 
 /* Every permit is out when the threads come. */
@@ -195,6 +196,7 @@ int main(int argc, char **argv)
 
 	stress_begin(argc, argv, 3);
 	crew_start(&crew, THREADS);
+	stress_shake();
 	while (stress_round()) {
 		uint32_t pattern = (uint32_t)(stress_rounds() % PATTERNS);
 		bool on_pages = stress_rounds() / PATTERNS % 4 == 0;

@@ -3,10 +3,15 @@
 
 #include "base/random.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static struct {
@@ -126,6 +131,30 @@ struct rng stress_rng(uint64_t salt)
 	rng.state = rng_next(&rng) + salt;
 	rng.state = rng_next(&rng);
 	return rng;
+}
+
+static void lose_the_processor(int signal)
+{
+	int saved = errno;
+
+	(void)signal;
+	(void)sched_yield();
+	errno = saved;
+}
+
+void stress_shake(void)
+{
+	struct sigaction action = { .sa_handler = lose_the_processor };
+	struct itimerval often = { .it_interval = { .tv_usec = 100 },
+				   .it_value = { .tv_usec = 1 } };
+	sigset_t alarm;
+
+	(void)sigemptyset(&alarm);
+	(void)sigaddset(&alarm, SIGALRM);
+	/* The kernel prefers the main thread, which is not the interesting one. */
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &alarm, NULL), 0);
+	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
 }
 
 _Noreturn void stress_fail(const char *file, int line, const char *what, long long left,

@@ -41,6 +41,10 @@ uint64_t stress_rounds(void);
 /* A generator of its own for each thread of each round: `salt` tells the threads apart. */
 struct rng stress_rng(uint64_t salt);
 
+/* From now on the other threads lose the processor thousands of times a second, at any instruction:
+ * what needs a preemption in the right place then happens within seconds. */
+void stress_shake(void);
+
 /* Prints the failure with the seed and ends the program. */
 _Noreturn void stress_fail(const char *file, int line, const char *what, long long left,
 			   long long right);

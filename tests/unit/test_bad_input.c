@@ -112,6 +112,26 @@ TEST(weights_at_the_powers_of_two_CHECKLIST_17)
 	assert_int_equal(waiter.calls, 0);
 }
 
+/* A paused semaphore lets requests wait for a limit not known yet, but there is a largest one. */
+TEST(weights_above_any_limit_are_refused_even_when_paused)
+{
+	struct weir_sem sem = WEIR_SEM_INIT(5);
+	struct weir_sem before;
+	struct async waiter = { 0 };
+
+	assert_int_equal(weir_sem_resize(&sem, 0), 0);
+	before = sem;
+	for (int i = 0; i < SIZES; i++) {
+		uint32_t n = above_the_largest[i];
+
+		assert_int_equal(weir_sem_acquire(&sem, n), -E2BIG);
+		assert_int_equal(weir_sem_try_acquire(&sem, n), -E2BIG);
+		assert_int_equal(async_acquire(&waiter, &sem, n), -E2BIG);
+	}
+	assert_memory_equal(&sem, &before, sizeof(sem));
+	assert_int_equal(waiter.calls, 0);
+}
+
 TEST(release_of_more_than_is_held_CHECKLIST_17)
 {
 	assert_refused_in_every_state(-EOVERFLOW, weir_sem_release(sem, 3));
@@ -273,6 +293,7 @@ int main(void)
 		cmocka_unit_test(weight_zero),
 		cmocka_unit_test(weight_above_the_limit_CHECKLIST_17),
 		cmocka_unit_test(weights_at_the_powers_of_two_CHECKLIST_17),
+		cmocka_unit_test(weights_above_any_limit_are_refused_even_when_paused),
 		cmocka_unit_test(release_of_more_than_is_held_CHECKLIST_17),
 		cmocka_unit_test(release_of_a_fresh_semaphore_CHECKLIST_17),
 		cmocka_unit_test(the_largest_semaphore_refuses_like_any_other),
