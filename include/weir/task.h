@@ -4,7 +4,7 @@
  *     A task is a function with a stack of its own, run by a scheduler that lives in one thread.
  *     Where a thread would sleep, a task lets the next one run. Everything of this library that
  *     waits may be called from a task as from a thread: tasks and threads queue up for the very
- * same semaphores, in one order.
+ *     same semaphores, in one order.
  *
  *         static int worker(void *arg, intptr_t *value)
  *         {
@@ -34,8 +34,8 @@
  *
  * ORDER
  *     Tasks run one at a time, in the order in which they became ready. A spawner goes on and the
- * child is queued; a release, a completion or a cancel never switches. Only a call that waits does,
- * and weir_yield.
+ *     child is queued; a release, a completion or a cancel never switches. Only a call that waits
+ *     does, and weir_yield.
  *
  * WHO MAY CALL
  *     Each function says so. "A task" means: from a function that weir_run or weir_spawn started.
@@ -43,9 +43,9 @@
  *
  * CANCELLATION
  *     is delivered into the task: the call in which it waits, or the next one that would wait,
- * returns -ECANCELED, once. The task cleans up and returns. A permit it was handed in that very
- * moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
- * back.
+ *     returns -ECANCELED, once. The task cleans up and returns. A permit it was handed in that very
+ *     moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
+ *     back.
  *
  * ERRORS
  *     -EINVAL     a bad argument, or a call outside a task that needs one

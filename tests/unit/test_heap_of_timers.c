@@ -98,7 +98,6 @@ struct model {
 	struct weir__heap heap;
 	struct weir__heap_node nodes[NODES];
 	bool inside[NODES];
-	int count;
 };
 
 /* The one that a sorted list would have first. */
@@ -118,7 +117,7 @@ static struct weir__heap_node *expected_first(struct model *model)
 
 TEST(whatever_is_done_the_first_is_the_first)
 {
-	struct model model = { .count = 0 };
+	struct model model = { .heap = { 0 } };
 	struct rng rng = { .state = 1 };
 
 	for (int step = 0; step < 20000; step++) {

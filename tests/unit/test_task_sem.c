@@ -1,7 +1,6 @@
 /* task: tasks and semaphores. BEHAVIOURS 1 to 20, and CHECKLIST 1 to 4 with real tasks.
  *
  * Lines 5, 6 and 13 are about the semaphore alone: see test_bad_input.c and test_init.c. */
-#include "support/sanitizers.h"
 #include "support/tasks.h"
 
 #include <errno.h>
