@@ -20,7 +20,7 @@ from bug import Bug
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline"]
-# The layers that bugs are seeded into, and what the explorer brings itself instead of the library's own, see tests/model/env.c.
+# The layers that bugs are seeded into, and what the explorer brings instead: see tests/model/env.c.
 LAYERS = ("base", "park", "sem")
 OUTSIDE = {"futex.c", "clock.c", "cpu.c", "alloc.c", "random.c"}
 SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
