@@ -3,6 +3,7 @@
  * The linker puts counters, and a way to fail, before the functions that bring memory (--wrap). */
 #include "base/alloc.h"
 #include "base/pages.h"
+#include "support/acquirer.h"
 #include "support/tasks.h"
 
 #include <errno.h>
@@ -180,6 +181,39 @@ TEST(stacks_are_reused_whatever_the_cache)
 	}
 }
 
+static void *cancel(void *argument)
+{
+	(void)weir_cancel(argument);
+	return NULL;
+}
+
+TASK(is_cancelled_as_it_ends)
+{
+	pthread_t thread;
+
+	assert_int_equal(weir_sleep(WEIR_SECOND), -ECANCELED);
+	thread = start_thread(cancel, *(struct weir_future **)arg);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	return 0;
+}
+
+TASK(leaves_it)
+{
+	struct weir_future **task = arg;
+
+	*task = spawn(is_cancelled_as_it_ends, task);
+	return weir_yield();
+}
+
+/* What is on its way when a scheduler ends holds a handle, and lets go of it. */
+TEST(a_cancel_that_comes_too_late_leaks_nothing)
+{
+	struct weir_future *task;
+
+	assert_int_equal(weir_run(leaves_it, &task, NULL), 0);
+	assert_int_equal(join(task, NULL), 0);
+}
+
 TEST(without_memory_there_is_no_promise)
 {
 	allocations_left = 0;
@@ -238,6 +272,7 @@ int main(void)
 		memory_test(a_result_lives_as_long_as_its_handle_and_no_longer_BEHAVIOURS_42),
 		memory_test(tasks_whose_handles_are_dropped_vanish),
 		memory_test(stacks_are_reused_whatever_the_cache),
+		memory_test(a_cancel_that_comes_too_late_leaks_nothing),
 		memory_test(without_memory_there_is_no_promise),
 		memory_test(without_memory_there_is_no_run),
 		memory_test(a_task_that_finds_no_memory_is_told_and_goes_on),
