@@ -81,7 +81,7 @@ enum weir_clock {
 /* What weir_run may be told; all zero is the default. */
 struct weir_run_config {
 	enum weir_clock clock;
-	size_t stack_size;  /* bytes for each task, rounded up to pages; 0: 64 KiB */
+	size_t stack_size;  /* bytes for each task at least; 0: 60 KiB */
 	size_t stack_cache; /* how many stacks of ended tasks to keep warm; 0: 1024 */
 	/* Receives the report of a deadlock, a text of several lines, before the waits fail; NULL:
 	 * none. */

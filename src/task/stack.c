@@ -126,10 +126,3 @@ void weir__stack_put(struct weir__stacks *stacks, void *end)
 	slab->cold[index / 64] |= UINT64_C(1) << (index % 64);
 	slab->cold_count++;
 }
-
-int weir__stack_is_guard(const struct weir__stacks *stacks, const void *end, const void *address)
-{
-	uintptr_t low = (uintptr_t)end - stacks->size;
-
-	return (uintptr_t)address - low < weir__page_size();
-}

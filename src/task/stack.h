@@ -31,7 +31,4 @@ void weir__stacks_done(struct weir__stacks *stacks);
 void *weir__stack_get(struct weir__stacks *stacks);
 void weir__stack_put(struct weir__stacks *stacks, void *end);
 
-/* Whether an address lies in the guard page of the stack that ends at `end`. */
-int weir__stack_is_guard(const struct weir__stacks *stacks, const void *end, const void *address);
-
 #endif

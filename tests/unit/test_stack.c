@@ -132,19 +132,6 @@ TEST(a_guard_outlives_the_reuse_of_its_stack)
 	weir__stacks_done(&stacks);
 }
 
-TEST(the_guard_is_known_by_its_address)
-{
-	struct weir__stacks stacks = pool(STACK, 0);
-	char *end = get(&stacks);
-	char *low = end - stacks.size;
-
-	assert_true(weir__stack_is_guard(&stacks, end, low));
-	assert_true(weir__stack_is_guard(&stacks, end, low + weir__page_size() - 1));
-	assert_false(weir__stack_is_guard(&stacks, end, low + weir__page_size()));
-	assert_false(weir__stack_is_guard(&stacks, end, low - 1));
-	weir__stacks_done(&stacks);
-}
-
 static int overflow(int depth)
 {
 	volatile char frame[1024];
@@ -332,7 +319,6 @@ int main(void)
 		cmocka_unit_test(an_absurd_size_is_refused),
 		cmocka_unit_test(the_lowest_page_faults_and_nothing_else_does),
 		cmocka_unit_test(a_guard_outlives_the_reuse_of_its_stack),
-		cmocka_unit_test(the_guard_is_known_by_its_address),
 		cmocka_unit_test(a_task_that_overflows_its_stack_is_stopped),
 		cmocka_unit_test(the_stack_given_back_last_is_given_out_first),
 		cmocka_unit_test(warm_stacks_keep_their_memory_and_the_others_give_it_back),
