@@ -78,6 +78,7 @@ struct engine {
 	bool priming;
 	bool local; /* the step under way is that of a waking thread */
 	bool failed;
+	bool stores;    /* in any execution of the search: some that could wait in a buffer */
 	uint32_t steps; /* in this execution */
 	uint64_t all_steps;
 	FILE *trace; /* NULL but when replaying */

@@ -218,18 +218,6 @@ void oracle_spin(struct thread *thread)
 		fail("a release waits for another thread");
 }
 
-void oracle_wake(const uint32_t *word)
-{
-	struct wait *wait = wait_at(word);
-
-	if (!wait)
-		return;
-	if (wait->state == WAIT_QUEUED)
-		fail("P7: a waiter was woken for nothing");
-	if (++wait->wakes > 1)
-		fail("P7: a waiter was woken twice");
-}
-
 void oracle_gone(const void *block, size_t size)
 {
 	for (int i = 0; i < MAX_SEMS; i++) {

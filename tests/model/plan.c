@@ -16,6 +16,10 @@ enum {
 	PROGRAM_RANDOM = 20000,
 };
 
+/* The parts of the time that are kept for models with store buffers and for generated programs. */
+#define FOR_BUFFERS 0.1
+#define FOR_PROGRAMS 0.15
+
 static struct {
 	const struct request *request;
 	struct row rows[MAX_ROWS];
@@ -62,18 +66,29 @@ static void add_rows(unsigned environment, int *number)
 
 static void begin(const struct request *request)
 {
-	static const int environments[] = { 0, ENV_TSO, ENV_FREEZE };
 	int number = 0;
 
 	plan.request = request;
 	plan.deadline = seconds_now() + request->seconds;
-	for (size_t i = 0; i < sizeof(environments) / sizeof(*environments); i++) {
-		if (request->environment < 0 || request->environment == environments[i])
-			add_rows((unsigned)environments[i], &number);
-	}
+	add_rows(request->environment > 0 ? (unsigned)request->environment : 0, &number);
+	if (request->environment < 0)
+		add_rows(ENV_FREEZE, &number);
 	if (plan.count == 0 && !is_generated()) {
 		fprintf(stderr, "explorer: no such model\n");
 		exit(2);
+	}
+}
+
+/* Buffers make a difference only to models with stores that could wait in one. */
+static void add_buffered_rows(void)
+{
+	for (int i = 0; i < plan.count && plan.count < MAX_ROWS; i++) {
+		if (plan.rows[i].environment == 0 && plan.rows[i].stores)
+			plan.rows[plan.count++] = (struct row){
+				.model = plan.rows[i].model,
+				.environment = ENV_TSO,
+				.reached = REACHED_NOTHING,
+			};
 	}
 }
 
@@ -94,6 +109,7 @@ static bool explore(struct row *row, struct search_config *config)
 	row->steps += result.steps;
 	row->states += result.states;
 	row->seconds += result.seconds;
+	row->stores |= result.stores;
 	if (result.failed) {
 		row->reached = REACHED_FAILURE;
 		report_failure(&result, row, plan.schedules);
@@ -112,14 +128,15 @@ static int by_seconds(const void *a, const void *b)
 	return (one->seconds > other->seconds) - (one->seconds < other->seconds);
 }
 
-/* One pass over all that is not finished. Each gets an equal part of the time that is left, those
- * first that have been quick so far, so that what they do not need goes to the others. */
-static void pass(struct search_config *config)
+/* One pass over all rows from `first` on that are not finished. Each gets an equal part of the time
+ * that is left, those first that have been quick so far, so that what they do not need goes to the
+ * others. */
+static void pass(int first, struct search_config *config)
 {
 	struct row *order[MAX_ROWS];
 	int left = 0;
 
-	for (int i = 0; i < plan.count; i++) {
+	for (int i = first; i < plan.count; i++) {
 		if (is_open(&plan.rows[i]))
 			order[left++] = &plan.rows[i];
 	}
@@ -144,18 +161,33 @@ static void run_as_told(void)
 		.changes = PRIORITY_CHANGES,
 	};
 
-	pass(&config);
+	pass(0, &config);
 }
 
-static void run_models(void)
+static void run_rows(int first)
 {
-	static const int bounds[] = { 0, 1, ANY_NUMBER, 2, 3, 4, 5 };
+	static const int bounds[] = { 0, 1, ANY_NUMBER, ANY_NUMBER, 2, 3, 4, 5 };
 
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
 		struct search_config config = { .preemptions = bounds[i], .remember = true };
 
-		pass(&config);
+		pass(first, &config);
 	}
+}
+
+static void run_models(void)
+{
+	double end = plan.deadline;
+	double all = plan.request->seconds;
+	int plain = plan.count;
+
+	plan.deadline = end - all * (FOR_BUFFERS + FOR_PROGRAMS);
+	run_rows(0);
+	plan.deadline = end - all * FOR_PROGRAMS;
+	if (plan.request->environment < 0)
+		add_buffered_rows();
+	run_rows(plain);
+	plan.deadline = end;
 }
 
 static void run_program(struct programs *programs)

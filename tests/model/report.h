@@ -15,6 +15,7 @@ struct row {
 	uint64_t states;
 	uint64_t steps;
 	double seconds;
+	bool stores; /* there were stores that could wait in a buffer */
 };
 
 /* The same for programs that were generated. */

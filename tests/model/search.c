@@ -247,6 +247,7 @@ void search_run(const struct model *model, const struct search_config *config,
 	search.states = 0;
 	search.longest = 0;
 	search.salt = ++runs << 32;
+	engine.stores = false;
 	if (config->kind == SEARCH_REPLAY)
 		load_replay(config->replay);
 	do {
@@ -274,6 +275,7 @@ void search_run(const struct model *model, const struct search_config *config,
 			break;
 		}
 	} while (!out_of_budget(config, ret, start));
+	ret->stores = engine.stores;
 	ret->states = search.states;
 	ret->steps = engine.all_steps - steps;
 	ret->seconds = seconds_now() - start;

@@ -34,6 +34,7 @@ struct search_config {
 struct search_result {
 	bool failed;
 	bool exhausted;
+	bool stores; /* there were some that could wait in a buffer */
 	uint64_t schedules;
 	uint64_t states; /* remembered ones */
 	uint64_t steps;

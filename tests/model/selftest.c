@@ -43,7 +43,9 @@ static void test_mistakes(void)
 		{ &toy_write_after_free, "memory that had been freed" },
 		{ &toy_double_free, "not in use" },
 		{ &toy_use_after_return, "a function that has returned" },
+#if defined(__x86_64__) /* elsewhere a switch leaves a large frame, right on top of the place */
 		{ &toy_write_after_return, "where a function had returned" },
+#endif
 		{ &toy_crash, "crashed" },
 		{ &toy_endless, "endless loop" },
 		{ &toy_livelock, "livelock" },

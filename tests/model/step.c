@@ -185,6 +185,7 @@ void *seam_store(void *p, unsigned size, int order, const char *where)
 
 	engine_step(STEP_STORE, p, size, where);
 	thread = engine.current;
+	engine.stores |= order != __ATOMIC_SEQ_CST;
 	if (!thread || !(engine.environment & ENV_TSO))
 		return p;
 	if (order == __ATOMIC_SEQ_CST) {

@@ -79,7 +79,6 @@ struct wait {
 	uint8_t state;
 	uint8_t sem;
 	int8_t thread; /* whose stack it is on; -1 for an async one */
-	uint8_t wakes;
 	bool overtook; /* left the queue while somebody before it stayed there */
 };
 
