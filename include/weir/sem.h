@@ -195,7 +195,8 @@ WEIR_API int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct wei
 
 /* Takes the node out of the queue, from anywhere in it, in constant time.
  * 0: it no longer waits and `wake` will not be called. 1: too late, `wake` has been called or is
- * about to be, perhaps in another thread. -EINVAL: the node did not wait for this semaphore. */
+ * about to be, perhaps in another thread. -EINVAL: the node did not wait for this semaphore. The
+ * node must stay while this runs: where another thread may cancel, `wake` must not free it. */
 WEIR_API int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter);
 
 /* Holds n permits while the block that follows runs, and gives them back on every way out of it:
