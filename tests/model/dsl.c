@@ -96,14 +96,17 @@ uint32_t m_waiting(void)
 
 static void woken(struct weir_waiter *node, int result)
 {
+	struct thread *thread = engine.current;
 	int slot = 0;
 
 	oracle_told(node, result);
 	while (slot < MAX_SLOTS && world.slots[slot] != node)
 		slot++;
 	m_check(slot < MAX_SLOTS, "a wake function was called for no slot");
-	if (world.woken[slot])
-		world.woken[slot](slot, result);
+	m_check(!thread->telling, "a wake function was called inside another one");
+	thread->telling = true;
+	world.woken[slot](slot, result);
+	thread->telling = false;
 }
 
 int m_async_of(int sem, int slot, uint32_t n, void (*then)(int slot, int result))

@@ -16,8 +16,8 @@ struct engine engine;
 char *engine_stack;
 
 /* The variables of WEIR__TLS: the section holds those of the current thread. */
-extern char __start_weir_tls[] __attribute__((weak));
-extern char __stop_weir_tls[] __attribute__((weak));
+extern char __start_weir_tls[];
+extern char __stop_weir_tls[];
 static char tls_initially[TLS_SIZE];
 
 static size_t tls_size(void)

@@ -27,6 +27,7 @@ int weir__futex_wait(const uint32_t *word, uint32_t expected, weir_time deadline
 void weir__futex_wake(const uint32_t *word, int count)
 {
 	engine_step(STEP_FUTEX_WAKE, word, sizeof(*word), __func__);
+	oracle_wake(engine.current, word);
 	for (; count > 0; count--) {
 		struct thread *sleepers[MAX_THREADS];
 		int found = 0;

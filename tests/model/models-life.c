@@ -97,9 +97,19 @@ static void pass_and_drop(void)
 	m_unref();
 }
 
+static void check_freed(void)
+{
+	m_check(!world.ghosts[0].sem, "P6: the semaphore was not freed");
+}
+
 static void make_slot(void)
 {
 	m_make_slots(1);
+}
+
+static void make_three_slots(void)
+{
+	m_make_slots(3);
 }
 
 static void then_release(int slot, int result)
@@ -115,6 +125,26 @@ static void wait_async(void)
 
 	if (result == 0)
 		then_release(0, 0);
+}
+
+static void then_keep(int slot, int result)
+{
+	(void)slot;
+	m_check(result == 0, "a wait failed");
+}
+
+/* There is room for the third one only if the signal comes in time. */
+static void wait_with_three(void)
+{
+	(void)m_async(0, 1, then_keep);
+	(void)m_async(1, 1, then_keep);
+	(void)m_async(2, 1, then_keep);
+	(void)m_cancel(2);
+}
+
+static void release_two(void)
+{
+	m_check(m_release(2) == 0, "a release failed");
 }
 
 static const struct model models[] = {
@@ -150,6 +180,7 @@ static const struct model models[] = {
 		.threads = { drop_when_somebody_waits, wait_until_dropped_or_late },
 		.surprises = 1,
 		.endless_spins = true,
+		.finally = check_freed,
 	},
 	{
 		.name = "heap_dropped_under_two_waiters",
@@ -158,12 +189,14 @@ static const struct model models[] = {
 		.held = 1,
 		.threads = { drop_when_both_wait, wait_until_dropped_or_late, wait_until_dropped },
 		.endless_spins = true,
+		.finally = check_freed,
 	},
 	{
 		.name = "heap_two_handles",
 		.promise = "P6: the last handle frees it",
 		.prepare = make_two_handles,
 		.threads = { pass_and_drop, pass_and_drop },
+		.finally = check_freed,
 	},
 	{
 		.name = "signal_release",
@@ -190,6 +223,15 @@ static const struct model models[] = {
 		.held = 2,
 		.prepare = make_slot,
 		.threads = { release, wait_async, pass },
+		.handler = release,
+	},
+	{
+		.name = "signal_between_notes",
+		.promise = "P5, CHECKLIST 13: the same when several are to be called",
+		.permits = 3,
+		.held = 3,
+		.prepare = make_three_slots,
+		.threads = { release_two, wait_with_three },
 		.handler = release,
 	},
 };

@@ -120,6 +120,8 @@ static void settle(struct ghost *ghost, struct op *op, int64_t change)
 			granted(ghost, wait);
 			expected += wait->n;
 		}
+		if (wait != own && wait->thread >= 0)
+			op->to_wake++;
 	}
 	if (own && change == expected + own->n) {
 		granted(ghost, own);

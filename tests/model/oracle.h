@@ -25,8 +25,9 @@ int oracle_end(int result);
 /* The wake function of an async waiter was called. */
 void oracle_told(struct weir_waiter *node, int result);
 
-/* A thread goes to sleep. */
+/* A thread goes to sleep, or wakes whoever sleeps there. */
 void oracle_sleep(struct thread *thread, const uint32_t *word, weir_time deadline);
+void oracle_wake(struct thread *thread, const uint32_t *word);
 
 /* A thread spins. */
 void oracle_spin(struct thread *thread);

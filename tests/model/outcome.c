@@ -218,6 +218,19 @@ void oracle_spin(struct thread *thread)
 		fail("a release waits for another thread");
 }
 
+void oracle_wake(struct thread *thread, const uint32_t *word)
+{
+	struct op *op = thread_op(thread);
+
+	/* Parkings are on stacks; a lock is not, and is woken as often as it takes. */
+	if (!op || memory_stack_of(word) < 0)
+		return;
+	if (op->to_wake == 0)
+		fail("P7: T%d wakes more threads than it has ended waits", thread_index(thread));
+	else
+		op->to_wake--;
+}
+
 void oracle_gone(const void *block, size_t size)
 {
 	for (int i = 0; i < MAX_SEMS; i++) {

@@ -62,7 +62,7 @@ void seam_relax(void);
 		seam_equal;                                                           \
 	})
 
-/* A signal handler may come after each of these, for they are what a thread does with its own
+/* A signal handler may come around each of these, for they are what a thread does with its own
  * variables, too. Only a look at shared memory is a yield point: what is poked is under a lock. */
 #define WEIR__PEEK(p)                                   \
 	__extension__({                                 \

@@ -98,8 +98,8 @@ __attribute__((noinline)) static void announce(enum step_kind kind, const void *
 {
 	struct thread *thread = engine.current;
 
-	deliver_signals(thread);
 	thread->insists = false;
+	deliver_signals(thread);
 	if (kind != STEP_LOAD)
 		thread->spins = thread->missed = false;
 	thread->next = (struct step){ address, where, kind, size };
@@ -214,6 +214,7 @@ void seam_peek(const void *p, unsigned size, const char *where)
 
 void seam_poke(const void *p, unsigned size, const char *where)
 {
+	seam_interrupt();
 	if (engine.current)
 		touch(p, size, where);
 }

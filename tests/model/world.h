@@ -12,8 +12,7 @@
 
 enum {
 	MAX_THREADS = 4,
-	MAX_NESTING =
-		4, /* an operation, an async callback or signal handler inside it, and theirs */
+	MAX_NESTING = 4, /* operations in wake functions and handlers, inside others */
 	MAX_SEMS = 2,
 	MAX_STORES = 4,
 	TLS_SIZE = 96,
@@ -21,7 +20,6 @@ enum {
 	ARENA_GRANULES = 16,
 	MAX_SLOTS = 4,                       /* async waiters */
 	MAX_WAITS = MAX_THREADS + MAX_SLOTS, /* one for each, at its own place */
-	MAX_WORDS = GRANULE / 4,
 };
 
 enum op_kind {
@@ -55,6 +53,7 @@ struct op {
 	uint8_t kind;
 	uint8_t sem;
 	uint8_t excuses;
+	uint8_t to_wake;    /* threads whose wait it has ended and may still wake, once each */
 	bool started;       /* has done a first step */
 	bool done;          /* has had its effect: taken, given, taken out */
 	bool joined;        /* its node was seen in the queue */
@@ -134,6 +133,7 @@ struct thread {
 	bool interrupted; /* the signal handler runs before its next step */
 	bool waking;      /* has only to find out why; nobody can tell when it does */
 	bool frozen;
+	bool telling; /* is in a wake function */
 	char tls[TLS_SIZE];
 	struct op ops[MAX_NESTING];
 	struct store buffer[MAX_STORES];
