@@ -18,7 +18,11 @@ BASE = {"base"}
 PARK = BASE | {"park"}
 SEM = PARK | {"sem"}
 TASK = PARK | {"task"}
-LAYERS = {"base": BASE, "park": PARK, "sem": SEM, "task": TASK}
+# An engine plugs into a table that lease owns, so store stands on lease. Both use libweir as anybody
+# would, by its public headers, and share base with it.
+LEASE = BASE | {"lease"}
+STORE = LEASE | {"store"}
+LAYERS = {"base": BASE, "park": PARK, "sem": SEM, "task": TASK, "lease": LEASE, "store": STORE}
 
 # Only base calls the C library. What the compiler itself puts in is nobody's doing.
 COMPILERS_OWN = re.compile(r"memcpy|memmove|memset|memcmp|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail")

@@ -1,0 +1,65 @@
+/* lease: the agent, the one thread of a store that works in the background.
+ *
+ * It takes operations from any thread in batches, waits for descriptors and for times, and calls
+ * the engine for each, all in its own thread, so an engine that does everything here needs no lock.
+ *
+ *     caller --submit--> inbox ----\
+ *     kernel --ready---> watches ---+--> the agent's thread --> the engine's functions
+ *     clock  ----------> timers ----/
+ *
+ * The thread starts when it is first needed, with all signals blocked. The bell is rung only when
+ * the agent sleeps. Times are on CLOCK_BOOTTIME, which goes on while the machine is suspended.
+ */
+#ifndef WEIR_LEASE_AGENT_H
+#define WEIR_LEASE_AGENT_H
+
+#include "base/heap.h"
+#include "base/lock.h"
+#include "lease/engine.h"
+
+struct weir__agent;
+
+/* Something to do at a time. All zero is one that is not set. */
+struct weir__timer {
+	struct weir__heap_node node;
+	bool set;
+	void (*fire)(struct weir__timer *timer); /* in the agent's thread; may set it again */
+};
+
+/* A descriptor to wait for. All zero, but for fd = -1, is one that is not watched. */
+struct weir__watch {
+	int fd;
+	void (*ready)(struct weir__watch *watch, uint32_t events);
+};
+
+/* What the agent calls, in its thread. */
+struct weir__agent_work {
+	/* Everything that came since the last time, in the order in which it came: operations, and
+	 * those that are to be withdrawn (which may be in the same batch). Either may be NULL, not
+	 * both. */
+	void (*serve)(void *self, struct weir__op *operations, struct weir__op *withdrawn);
+};
+
+/* `self` goes to serve(). 0 or a negative errno. */
+int weir__agent_new(const struct weir__agent_work *work, void *self,
+		    struct weir__agent **ret_agent);
+
+/* Serves what has been submitted, then stops the thread and frees it. What comes later is answered
+ * -ESHUTDOWN; so is every call in a child after a fork. */
+void weir__agent_stop(struct weir__agent *agent);
+
+/* From any thread. */
+void weir__agent_submit(struct weir__agent *agent, struct weir__op *op);
+void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op);
+
+/* From any thread. Setting one that is set moves it. After unset has returned the timer is not
+ * firing and will not, unless it is the timer's own function that calls. */
+void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer,
+			   weir_time boottime);
+void weir__agent_timer_unset(struct weir__agent *agent, struct weir__timer *timer);
+
+/* In the agent's thread only. events as for epoll. 0 or a negative errno. */
+int weir__agent_watch(struct weir__agent *agent, struct weir__watch *watch, uint32_t events);
+void weir__agent_unwatch(struct weir__agent *agent, struct weir__watch *watch);
+
+#endif
