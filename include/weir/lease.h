@@ -75,6 +75,12 @@ struct weir_request {
 	const char *request_id; /* up to 200 printable bytes; NULL: random. The same id finds the
 				   same lease while it lives, or the same place in the queue */
 	bool keepalive;         /* the agent renews it until it is released */
+	/* Once granted, the lease is not bound to this process: it lives by its TTL alone, and
+	 * neither the end of the process nor dropping the handle nor closing the store gives it
+	 * back. For a lease that is renewed and released by others, who know its token
+	 * (weir_lease_adopt). While it waits, the request is this process's as any other. Not
+	 * together with keepalive, on_lost or cancel_on_lost: -EINVAL. */
+	bool detached;
 	bool cancel_on_lost; /* cancel the task that called weir_acquire when the lease is lost */
 	/* Called once when the lease is lost, not when it is released; by the store's agent, so it
 	 * must not wait and must not call the store. */

@@ -60,6 +60,8 @@ struct weir__op {
 	weir_time ttl;
 	weir_time max_hold;
 	bool wait;
+	bool detached; /* REQUEST: no process is the holder once it is granted, only its TTL counts
+			*/
 	const char *owner;
 	const char *request_id;
 	uint8_t token[WEIR_TOKEN_SIZE]; /* REQUEST: the one to have, if it is a new lease */
