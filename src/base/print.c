@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
+
 void weir__print(FILE *stream, const char *format, ...)
 {
 	va_list arguments;
@@ -21,6 +23,24 @@ void weir__format(char *text, size_t size, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, size, format, arguments);
 	va_end(arguments);
+}
+
+char *weir__format_new(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	text = length >= 0 ? weir__alloc((size_t)length + 1) : NULL;
+	if (text) {
+		va_start(arguments, format);
+		(void)vsnprintf(text, (size_t)length + 1, format, arguments);
+		va_end(arguments);
+	}
+	return text;
 }
 
 void weir__print_place(FILE *stream, void *place)

@@ -10,6 +10,9 @@ __attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char 
 __attribute__((format(printf, 3, 4))) void weir__format(char *text, size_t size, const char *format,
 							...);
 
+/* The text in memory of its own, for weir__free; NULL when there is none. */
+__attribute__((format(printf, 1, 2))) char *weir__format_new(const char *format, ...);
+
 /* The place of an instruction: its function, or else its file, and how far into it. */
 void weir__print_place(FILE *stream, void *place);
 

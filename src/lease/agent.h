@@ -44,9 +44,18 @@ struct weir__agent_work {
 int weir__agent_new(const struct weir__agent_work *work, void *self,
 		    struct weir__agent **ret_agent);
 
+/* Starts the thread unless it runs. What is submitted does that by itself, and is answered with the
+ * error when it fails; whoever relies on a timer calls this first. 0; a negative errno; -ESHUTDOWN
+ * in a child after a fork. */
+int weir__agent_start(struct weir__agent *agent);
+
 /* Serves what has been submitted, then stops the thread and frees it. What comes later is answered
- * -ESHUTDOWN; so is every call in a child after a fork. */
+ * -ESHUTDOWN; so is every call in a child after a fork. Timers that are set are forgotten. NULL is
+ * fine. */
 void weir__agent_stop(struct weir__agent *agent);
+
+/* Whether the caller is the agent's thread. */
+bool weir__agent_is_self(const struct weir__agent *agent);
 
 /* From any thread. */
 void weir__agent_submit(struct weir__agent *agent, struct weir__op *op);
@@ -58,7 +67,10 @@ void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer,
 			   weir_time boottime);
 void weir__agent_timer_unset(struct weir__agent *agent, struct weir__timer *timer);
 
-/* In the agent's thread only. events as for epoll. 0 or a negative errno. */
+/* In the agent's thread, or before it starts. events as for epoll. 0 or a negative errno. Unwatch
+ * sets fd to -1 and leaves the closing to the caller, afterwards; one that is not watched is fine.
+ * A watch may be ended by any of the agent's functions, but its memory must stay until the function
+ * that ended it has returned to the agent. */
 int weir__agent_watch(struct weir__agent *agent, struct weir__watch *watch, uint32_t events);
 void weir__agent_unwatch(struct weir__agent *agent, struct weir__watch *watch);
 

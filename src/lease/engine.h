@@ -63,7 +63,8 @@ struct weir__op {
 	bool detached; /* REQUEST: no process is the holder once it is granted, only its TTL counts
 			*/
 	const char *owner;
-	const char *request_id;
+	const char *request_id; /* REQUEST: never NULL */
+	bool private_id;        /* it was drawn for this request: nobody else will ask under it */
 	uint8_t token[WEIR_TOKEN_SIZE]; /* REQUEST: the one to have, if it is a new lease */
 	struct weir_lease *lease;       /* REQUEST: allocated, to be filled when granted */
 	uint32_t max_rows;
@@ -75,8 +76,8 @@ struct weir__op {
 	struct weir__grant grant;
 	weir_time sent;       /* CLOCK_BOOTTIME before the step that the answer is about was sent */
 	uint32_t found_limit; /* with -EEXIST, -E2BIG */
-	struct weir__picture *picture;
-	char *error; /* a sentence, allocated, or NULL: weir_strerror's */
+	struct weir__picture *picture; /* LIST: lease/picture.h */
+	char *error;                   /* a sentence, allocated, or NULL: weir_strerror's */
 
 	/* Withdrawal: written by the asker, under the engine's lock or in a message of its own. */
 	int give_up; /* what to answer */
@@ -84,6 +85,7 @@ struct weir__op {
 
 	/* The answer is there: called in whatever thread it came in. For most, weir__op_wake. */
 	void (*done)(struct weir__op *op);
+	uint32_t progress; /* of weir__op_wake; see op.h */
 	struct weir_sem answered;
 	void *keeper; /* the engine's own, while it has the operation */
 };
@@ -113,7 +115,8 @@ struct weir__url {
 
 struct weir__engine {
 	const char *scheme;
-	/* Opens, and sets store->state. An error comes with a sentence, allocated, in *ret_error.
+	/* Opens, and sets store->state and store->agent, which may be several stores'. An error
+	 * comes with a sentence, allocated, in *ret_error.
 	 */
 	int (*open)(struct weir_store *store, const struct weir__url *url, char **ret_error);
 	/* Answers all that it still has, -ESHUTDOWN, gives back what is held through this handle

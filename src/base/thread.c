@@ -1,0 +1,82 @@
+/* base: pthreads. */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <weir/base.h>
+
+#include "base/alloc.h"
+
+_Static_assert(sizeof(pthread_t) == sizeof(uintptr_t), "a handle is a pthread_t");
+
+struct start {
+	void (*run)(void *arg);
+	void *arg;
+	char name[16];
+};
+
+static void *begin(void *argument)
+{
+	struct start start = *(struct start *)argument;
+
+	weir__free(argument);
+	(void)pthread_setname_np(pthread_self(), start.name);
+	start.run(start.arg);
+	return NULL;
+}
+
+int weir__thread_start(struct weir__thread *thread, const char *name, void (*run)(void *arg),
+		       void *arg)
+{
+	struct start *start = weir__alloc(sizeof(*start));
+	pthread_t handle;
+	sigset_t all;
+	sigset_t before;
+	int error;
+
+	if (start == NULL)
+		return -ENOMEM;
+	*start = (struct start){ .run = run, .arg = arg };
+	strncpy(start->name, name, sizeof(start->name) - 1);
+	/* A new thread inherits the mask, so there is no moment at which it could be interrupted.
+	 */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&handle, NULL, begin, start);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0) {
+		weir__free(start);
+		return -error;
+	}
+	thread->handle = (uintptr_t)handle;
+	return 0;
+}
+
+void weir__thread_join(struct weir__thread *thread)
+{
+	(void)pthread_join((pthread_t)thread->handle, NULL);
+}
+
+bool weir__thread_is_self(const struct weir__thread *thread)
+{
+	return pthread_equal((pthread_t)thread->handle, pthread_self()) != 0;
+}
+
+static uint32_t forks;
+
+static void count_fork(void)
+{
+	WEIR__POKE(&forks, forks + 1);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, count_fork);
+}
+
+uint32_t weir__forks(void)
+{
+	return WEIR__PEEK(&forks);
+}

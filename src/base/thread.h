@@ -1,0 +1,23 @@
+/* base: a thread of the library's own, and forks. */
+#ifndef WEIR_BASE_THREAD_H
+#define WEIR_BASE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct weir__thread {
+	uintptr_t handle;
+};
+
+/* Starts a thread with all signals blocked, so that a program's handlers never run in it. `name` is
+ * for people, up to 15 bytes. 0 or a negative errno. */
+int weir__thread_start(struct weir__thread *thread, const char *name, void (*run)(void *arg),
+		       void *arg);
+void weir__thread_join(struct weir__thread *thread);
+bool weir__thread_is_self(const struct weir__thread *thread);
+
+/* How often this process is a fork's child, counted from the program's start: what differs between
+ * two calls was separated by a fork. One load. */
+uint32_t weir__forks(void);
+
+#endif

@@ -1,0 +1,302 @@
+/* lease: the agent. See agent.h.
+ *
+ * THE LOCK guards the inbox, the timers and the flags; nothing is called while it is held.
+ *
+ * SLEEP. The agent says `asleep` and until when, under the lock, before it waits. Whoever brings
+ * something that is wanted sooner takes the word back and rings. So a bell is rung once for each
+ * sleep at most, and a timer that is later than the next one costs no system call. A timer that is
+ * unset leaves the agent to wake up for nothing at its time, which is cheaper than to tell it.
+ */
+#include "lease/agent.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/boottime.h"
+#include "base/futex.h"
+#include "base/poller.h"
+#include "base/thread.h"
+
+enum { EVENTS = 16 };
+
+struct queue {
+	struct weir__op *first;
+	struct weir__op *last;
+};
+
+struct weir__agent {
+	struct weir__lock lock;
+	const struct weir__agent_work *work;
+	void *self;
+	struct weir__poller poller;
+	struct weir__thread thread;
+	uint32_t forks; /* of which process it is */
+	bool started;   /* read without the lock, too */
+	bool stopping;
+	bool asleep;
+	weir_time wakes_at; /* while asleep */
+	struct queue inbox;
+	struct queue withdrawn;
+	struct weir__heap timers;
+	struct weir__timer *firing;
+	uint32_t fired; /* a futex: how many functions of timers have returned */
+	uint32_t watches;
+};
+
+static struct weir__timer *timer_of(struct weir__heap_node *node)
+{
+	return (struct weir__timer *)(void *)((char *)node - offsetof(struct weir__timer, node));
+}
+
+/* Whether the agent must be rung for something that is wanted at `time`. With the lock held. */
+static bool must_ring(struct weir__agent *agent, weir_time time)
+{
+	bool ring = agent->asleep && time < agent->wakes_at;
+
+	if (ring)
+		agent->asleep = false;
+	return ring;
+}
+
+static void unlock_and_ring(struct weir__agent *agent, bool ring)
+{
+	/* Ringing first: whoever sees what was done here may stop the agent. */
+	if (ring)
+		weir__poller_ring(&agent->poller);
+	weir__unlock(&agent->lock);
+}
+
+/* ---- in the agent's thread ------------------------------------------------------------------- */
+
+static bool serve(struct weir__agent *agent)
+{
+	struct weir__op *operations = agent->inbox.first;
+	struct weir__op *withdrawn = agent->withdrawn.first;
+
+	if (operations == NULL && withdrawn == NULL)
+		return false;
+	agent->inbox = (struct queue){ NULL, NULL };
+	agent->withdrawn = (struct queue){ NULL, NULL };
+	weir__unlock(&agent->lock);
+	agent->work->serve(agent->self, operations, withdrawn);
+	weir__lock(&agent->lock);
+	return true;
+}
+
+/* Those that are due now; what they set for now waits for the next turn, so that the inbox and the
+ * descriptors have theirs. */
+static bool fire(struct weir__agent *agent)
+{
+	weir_time now = agent->timers.first != NULL ? weir__boottime() : 0;
+	bool any = false;
+
+	while (agent->timers.first != NULL && agent->timers.first->time <= now) {
+		struct weir__timer *timer = timer_of(agent->timers.first);
+
+		weir__heap_remove(&agent->timers, &timer->node);
+		timer->set = false;
+		agent->firing = timer;
+		weir__unlock(&agent->lock);
+		timer->fire(timer); /* and it may be gone */
+		weir__lock(&agent->lock);
+		agent->firing = NULL;
+		(void)WEIR__ADD(&agent->fired, 1, __ATOMIC_RELEASE);
+		weir__futex_wake(&agent->fired, INT32_MAX);
+		any = true;
+	}
+	return any;
+}
+
+static void wait(struct weir__agent *agent, bool busy)
+{
+	struct weir__poll_event events[EVENTS];
+	weir_time until = agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER;
+	int count;
+
+	if (busy && agent->watches == 0)
+		return;
+	agent->asleep = !busy;
+	agent->wakes_at = until;
+	weir__unlock(&agent->lock);
+	count = weir__poller_wait(&agent->poller, busy ? 0 : until, events, EVENTS);
+	for (int i = 0; i < count; i++) {
+		struct weir__watch *watch = events[i].data;
+
+		/* One function may end another's watch; then its event is not for it any more. */
+		if (watch->fd >= 0)
+			watch->ready(watch, events[i].events);
+	}
+	weir__lock(&agent->lock);
+	agent->asleep = false;
+}
+
+static void run(void *argument)
+{
+	struct weir__agent *agent = argument;
+
+	weir__lock(&agent->lock);
+	while (true) {
+		bool busy = serve(agent);
+
+		if (!busy && agent->stopping)
+			break;
+		busy = fire(agent) || busy || agent->inbox.first != NULL ||
+		       agent->withdrawn.first != NULL || agent->stopping;
+		wait(agent, busy);
+	}
+	weir__unlock(&agent->lock);
+}
+
+/* ---- from any thread ------------------------------------------------------------------------- */
+
+int weir__agent_new(const struct weir__agent_work *work, void *self, struct weir__agent **ret_agent)
+{
+	struct weir__agent *agent = weir__alloc(sizeof(*agent));
+	int error;
+
+	if (agent == NULL)
+		return -ENOMEM;
+	error = weir__poller_init(&agent->poller);
+	if (error < 0) {
+		weir__free(agent);
+		return error;
+	}
+	agent->work = work;
+	agent->self = self;
+	agent->forks = weir__forks();
+	*ret_agent = agent;
+	return 0;
+}
+
+static bool is_elsewhere(const struct weir__agent *agent)
+{
+	return agent->forks != weir__forks();
+}
+
+int weir__agent_start(struct weir__agent *agent)
+{
+	int error = 0;
+
+	if (is_elsewhere(agent))
+		return -ESHUTDOWN;
+	if (WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE))
+		return 0;
+	weir__lock(&agent->lock);
+	if (!agent->started) {
+		error = weir__thread_start(&agent->thread, "weir-agent", run, agent);
+		if (error == 0)
+			WEIR__STORE(&agent->started, true, __ATOMIC_RELEASE);
+	}
+	weir__unlock(&agent->lock);
+	return error;
+}
+
+void weir__agent_stop(struct weir__agent *agent)
+{
+	if (agent == NULL || is_elsewhere(agent))
+		return;
+	weir__lock(&agent->lock);
+	agent->stopping = true;
+	unlock_and_ring(agent, must_ring(agent, 0));
+	if (agent->started)
+		weir__thread_join(&agent->thread);
+	weir__poller_done(&agent->poller);
+	weir__free(agent);
+}
+
+bool weir__agent_is_self(const struct weir__agent *agent)
+{
+	return WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE) &&
+	       weir__thread_is_self(&agent->thread);
+}
+
+void weir__agent_submit(struct weir__agent *agent, struct weir__op *op)
+{
+	int error = weir__agent_start(agent);
+
+	if (error < 0) {
+		weir__op_answer(op, error);
+		return;
+	}
+	weir__lock(&agent->lock);
+	if (agent->stopping) {
+		weir__unlock(&agent->lock);
+		weir__op_answer(op, -ESHUTDOWN);
+		return;
+	}
+	op->next = NULL;
+	if (agent->inbox.last != NULL)
+		agent->inbox.last->next = op;
+	else
+		agent->inbox.first = op;
+	agent->inbox.last = op;
+	unlock_and_ring(agent, must_ring(agent, 0));
+}
+
+void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op)
+{
+	if (is_elsewhere(agent))
+		return;
+	weir__lock(&agent->lock);
+	op->withdraw_next = NULL;
+	if (agent->withdrawn.last != NULL)
+		agent->withdrawn.last->withdraw_next = op;
+	else
+		agent->withdrawn.first = op;
+	agent->withdrawn.last = op;
+	unlock_and_ring(agent, must_ring(agent, 0));
+}
+
+void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer, weir_time boottime)
+{
+	if (weir__agent_start(agent) == -ESHUTDOWN)
+		return;
+	weir__lock(&agent->lock);
+	if (timer->set)
+		weir__heap_remove(&agent->timers, &timer->node);
+	weir__heap_add(&agent->timers, &timer->node, boottime);
+	timer->set = true;
+	unlock_and_ring(agent, must_ring(agent, boottime));
+}
+
+void weir__agent_timer_unset(struct weir__agent *agent, struct weir__timer *timer)
+{
+	if (is_elsewhere(agent))
+		return;
+	weir__lock(&agent->lock);
+	if (timer->set) {
+		weir__heap_remove(&agent->timers, &timer->node);
+		timer->set = false;
+	}
+	while (agent->firing == timer && !weir__agent_is_self(agent)) {
+		uint32_t fired = WEIR__LOAD(&agent->fired, __ATOMIC_ACQUIRE);
+
+		weir__unlock(&agent->lock);
+		(void)weir__futex_wait(&agent->fired, fired, WEIR_NEVER);
+		weir__lock(&agent->lock);
+		/* Its function may have set it again. */
+		if (timer->set) {
+			weir__heap_remove(&agent->timers, &timer->node);
+			timer->set = false;
+		}
+	}
+	weir__unlock(&agent->lock);
+}
+
+int weir__agent_watch(struct weir__agent *agent, struct weir__watch *watch, uint32_t events)
+{
+	int error = weir__poller_add(&agent->poller, watch->fd, events, watch);
+
+	if (error == 0)
+		agent->watches++;
+	return error;
+}
+
+void weir__agent_unwatch(struct weir__agent *agent, struct weir__watch *watch)
+{
+	if (watch->fd < 0)
+		return;
+	weir__poller_remove(&agent->poller, watch->fd);
+	agent->watches--;
+	watch->fd = -1;
+}
