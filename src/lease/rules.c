@@ -23,7 +23,7 @@ static uint64_t *slot_words(struct weir__slots *slots)
 int weir__slots_reserve(struct weir__slots *slots, uint32_t limit)
 {
 	uint32_t old_words = slots->size / WORD;
-	uint32_t new_words = (limit + WORD - 1) / WORD;
+	uint32_t new_words = limit / WORD + (limit % WORD != 0);
 
 	if (new_words <= old_words)
 		return 0;
@@ -133,28 +133,28 @@ static void drop(struct weir__rec *rec, struct weir__claim *claim)
 	rec->book->changed(rec, claim, before);
 }
 
-/* L9. Returns how many leases have expired. */
+/* L9. Returns how many leases have expired. The silent go first, and all of them, for settle() must
+ * not grant to one that is gone. */
 static uint32_t drop_dead(struct weir__rec *rec, weir_time now, uint32_t max)
 {
 	struct weir__claim *claim;
-	uint32_t dropped = 0;
+	uint32_t silent = 0;
 	uint32_t expired = 0;
 
-	while (dropped < max && rec->holders != 0 &&
+	while (rec->waiting != 0 && (claim = rec->book->first_to_fall_silent(rec)) != NULL &&
+	       claim->silent <= now) {
+		drop(rec, claim);
+		rec->book->tell(rec, claim, WEIR__SILENCED);
+		silent++;
+	}
+	while (expired < max && rec->holders != 0 &&
 	       (claim = rec->book->first_to_expire(rec)) != NULL && claim->expires <= now) {
 		drop(rec, claim);
 		rec->counters.expired++;
 		rec->book->tell(rec, claim, WEIR__EXPIRED);
-		dropped++;
 		expired++;
 	}
-	while (dropped < max && rec->waiting != 0 &&
-	       (claim = rec->book->first_to_fall_silent(rec)) != NULL && claim->silent <= now) {
-		drop(rec, claim);
-		rec->book->tell(rec, claim, WEIR__SILENCED);
-		dropped++;
-	}
-	if (dropped != 0)
+	if (silent + expired != 0)
 		settle(rec, now);
 	return expired;
 }
@@ -185,6 +185,10 @@ int weir__rules_request(struct weir__rec *rec, weir_time now, struct weir__claim
 
 	if (before != NULL) { /* L4 */
 		if (before->state == WEIR__WAITING) {
+			if (!wait) {
+				rec->counters.refused++;
+				return -EAGAIN;
+			}
 			before->silent = now + silence;
 			rec->book->changed(rec, before, WEIR__WAITING);
 		}
@@ -332,6 +336,7 @@ void weir__rules_bury(struct weir__rec *rec, weir_time now, struct weir__claim *
 	if (claim->state == WEIR__HOLDING)
 		rec->counters.expired++;
 	drop(rec, claim);
+	refresh(rec, now);
 	settle(rec, now);
 }
 
@@ -393,7 +398,10 @@ weir_time weir__waits_percentile(const struct weir__waits *waits, double part)
 		if ((double)seen >= part * (double)all) {
 			weir_time end_of_class = (weir_time)class_end(i) * WEIR_US;
 
-			return end_of_class < waits->longest ? end_of_class : waits->longest;
+			/* The last class has no end. */
+			return i + 1 < WEIR__WAIT_CLASSES && end_of_class < waits->longest ?
+				       end_of_class :
+				       waits->longest;
 		}
 	}
 	return waits->longest;

@@ -129,10 +129,12 @@ void weir__slots_done(struct weir__slots *slots);
 bool weir__slots_taken(const struct weir__slots *slots, uint32_t slot);
 
 /* A request. The claim is NEW and has its weight, ttl, max_hold, owner, request_id and token;
- * `silence` is how long it may be silent while it waits. 0         it holds; *ret_claim is this
- * claim, or the one that held under the same request id 1         it waits (only with `wait`);
- * likewise this claim or the one before -EAGAIN   full, or others wait -E2BIG    heavier than the
- * limit With an error, nothing has been added. */
+ * `silence` is how long it may be silent while it waits.
+ *     0         it holds; *ret_claim is this claim, or the one that held under the same request id
+ *     1         it waits (only with `wait`); likewise this claim or the one before
+ *     -EAGAIN   full, or others wait, the one before under the same request id among them
+ *     -E2BIG    heavier than the limit
+ * With an error, nothing has been added. */
 int weir__rules_request(struct weir__rec *rec, weir_time now, struct weir__claim *claim, bool wait,
 			weir_time silence, struct weir__claim **ret_claim);
 
@@ -155,15 +157,16 @@ int weir__rules_renew(struct weir__rec *rec, weir_time now, const uint8_t *token
 int weir__rules_release(struct weir__rec *rec, weir_time now, const uint8_t *token);
 int weir__rules_evict(struct weir__rec *rec, weir_time now, const uint8_t *token);
 
-/* A new limit, any. 0 or -ENOMEM. A new record is all zero but for its book and gets its limit so.
- */
+/* A new limit, below 2^31. 0 or -ENOMEM. A new record is all zero but for its book and gets its
+ * limit so. */
 int weir__rules_resize(struct weir__rec *rec, weir_time now, uint32_t limit);
 
-/* Drops up to `max` of what has expired or fallen silent, grants, and returns how many leases
- * expired. */
+/* Drops up to `max` of the leases that have expired, and all waiters that have fallen silent,
+ * grants, and returns how many leases expired. */
 uint32_t weir__rules_expire(struct weir__rec *rec, weir_time now, uint32_t max);
 
-/* Ends one claim, whatever its state, because its owner is known to be dead. */
+/* Ends one claim, whatever its state, because its owner is known to be dead. Others may end in the
+ * same step, having expired: look the next one up again. */
 void weir__rules_bury(struct weir__rec *rec, weir_time now, struct weir__claim *claim);
 
 /* The position of a waiter: 1 is next. Linear. */
