@@ -1,6 +1,7 @@
 /* base: memory from the C library. */
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,15 @@ void *weir__alloc(size_t size)
 	void *memory = aligned_alloc(CACHE_LINE, whole);
 
 	return memory ? memset(memory, 0, whole) : NULL;
+}
+
+void *weir__alloc_small(size_t size)
+{
+	int saved = errno;
+	void *memory = calloc(1, size);
+
+	errno = saved;
+	return memory;
 }
 
 void weir__free(void *memory)

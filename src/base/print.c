@@ -2,7 +2,6 @@
 #include "base/print.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -23,6 +22,11 @@ void weir__format(char *text, size_t size, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, size, format, arguments);
 	va_end(arguments);
+}
+
+void weir__format_list(char *text, size_t size, const char *format, va_list arguments)
+{
+	(void)vsnprintf(text, size, format, arguments);
 }
 
 char *weir__format_new(const char *format, ...)

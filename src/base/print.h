@@ -2,6 +2,7 @@
 #ifndef WEIR_BASE_PRINT_H
 #define WEIR_BASE_PRINT_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 __attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char *format, ...);
@@ -9,6 +10,8 @@ __attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char 
 /* Into an array; what does not fit is cut off. */
 __attribute__((format(printf, 3, 4))) void weir__format(char *text, size_t size, const char *format,
 							...);
+
+void weir__format_list(char *text, size_t size, const char *format, va_list arguments);
 
 /* The text in memory of its own, for weir__free; NULL when there is none. */
 __attribute__((format(printf, 1, 2))) char *weir__format_new(const char *format, ...);

@@ -15,7 +15,7 @@
 #include "base/boottime.h"
 #include "base/futex.h"
 #include "base/poller.h"
-#include "base/thread.h"
+#include "base/worker.h"
 
 enum { EVENTS = 16 };
 
@@ -29,7 +29,7 @@ struct weir__agent {
 	const struct weir__agent_work *work;
 	void *self;
 	struct weir__poller poller;
-	struct weir__thread thread;
+	struct weir__worker thread;
 	uint32_t forks; /* of which process it is */
 	bool started;   /* read without the lock, too */
 	bool stopping;
@@ -183,7 +183,7 @@ int weir__agent_start(struct weir__agent *agent)
 		return 0;
 	weir__lock(&agent->lock);
 	if (!agent->started) {
-		error = weir__thread_start(&agent->thread, "weir-agent", run, agent);
+		error = weir__worker_start(&agent->thread, "weir-agent", run, agent);
 		if (error == 0)
 			WEIR__STORE(&agent->started, true, __ATOMIC_RELEASE);
 	}
@@ -199,7 +199,7 @@ void weir__agent_stop(struct weir__agent *agent)
 	agent->stopping = true;
 	unlock_and_ring(agent, must_ring(agent, 0));
 	if (agent->started)
-		weir__thread_join(&agent->thread);
+		weir__worker_join(&agent->thread);
 	weir__poller_done(&agent->poller);
 	weir__free(agent);
 }
@@ -207,7 +207,7 @@ void weir__agent_stop(struct weir__agent *agent)
 bool weir__agent_is_self(const struct weir__agent *agent)
 {
 	return WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE) &&
-	       weir__thread_is_self(&agent->thread);
+	       weir__worker_is_self(&agent->thread);
 }
 
 void weir__agent_submit(struct weir__agent *agent, struct weir__op *op)

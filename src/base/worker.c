@@ -1,5 +1,5 @@
 /* base: pthreads. */
-#include "base/thread.h"
+#include "base/worker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,13 +27,14 @@ static void *begin(void *argument)
 	return NULL;
 }
 
-int weir__thread_start(struct weir__thread *thread, const char *name, void (*run)(void *arg),
+int weir__worker_start(struct weir__worker *worker, const char *name, void (*run)(void *arg),
 		       void *arg)
 {
 	struct start *start = weir__alloc(sizeof(*start));
 	pthread_t handle;
 	sigset_t all;
 	sigset_t before;
+	int saved = errno;
 	int error;
 
 	if (start == NULL)
@@ -46,22 +47,23 @@ int weir__thread_start(struct weir__thread *thread, const char *name, void (*run
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&handle, NULL, begin, start);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = saved;
 	if (error != 0) {
 		weir__free(start);
 		return -error;
 	}
-	thread->handle = (uintptr_t)handle;
+	worker->handle = (uintptr_t)handle;
 	return 0;
 }
 
-void weir__thread_join(struct weir__thread *thread)
+void weir__worker_join(struct weir__worker *worker)
 {
-	(void)pthread_join((pthread_t)thread->handle, NULL);
+	(void)pthread_join((pthread_t)worker->handle, NULL);
 }
 
-bool weir__thread_is_self(const struct weir__thread *thread)
+bool weir__worker_is_self(const struct weir__worker *worker)
 {
-	return pthread_equal((pthread_t)thread->handle, pthread_self()) != 0;
+	return pthread_equal((pthread_t)worker->handle, pthread_self()) != 0;
 }
 
 static uint32_t forks;

@@ -1,20 +1,20 @@
 /* base: a thread of the library's own, and forks. */
-#ifndef WEIR_BASE_THREAD_H
-#define WEIR_BASE_THREAD_H
+#ifndef WEIR_BASE_WORKER_H
+#define WEIR_BASE_WORKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct weir__thread {
+struct weir__worker {
 	uintptr_t handle;
 };
 
 /* Starts a thread with all signals blocked, so that a program's handlers never run in it. `name` is
  * for people, up to 15 bytes. 0 or a negative errno. */
-int weir__thread_start(struct weir__thread *thread, const char *name, void (*run)(void *arg),
+int weir__worker_start(struct weir__worker *worker, const char *name, void (*run)(void *arg),
 		       void *arg);
-void weir__thread_join(struct weir__thread *thread);
-bool weir__thread_is_self(const struct weir__thread *thread);
+void weir__worker_join(struct weir__worker *worker);
+bool weir__worker_is_self(const struct weir__worker *worker);
 
 /* How often this process is a fork's child, counted from the program's start: what differs between
  * two calls was separated by a fork. One load. */
