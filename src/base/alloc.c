@@ -10,8 +10,10 @@ enum { CACHE_LINE = 64 };
 void *weir__alloc(size_t size)
 {
 	size_t whole = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	int saved = errno;
 	void *memory = aligned_alloc(CACHE_LINE, whole);
 
+	errno = saved;
 	return memory ? memset(memory, 0, whole) : NULL;
 }
 
