@@ -44,7 +44,7 @@ struct weir__grant {
 	uint64_t fence;
 	weir_time left;      /* until it expires, when the engine said so */
 	weir_time hard_left; /* until its max_hold; WEIR_NEVER: none */
-	weir_time waited;
+	weir_time ttl;       /* as it was acquired */
 };
 
 struct weir__picture;
@@ -82,6 +82,10 @@ struct weir__op {
 	/* Withdrawal: written by the asker, under the engine's lock or in a message of its own. */
 	int give_up; /* what to answer */
 	struct weir__op *withdraw_next;
+	/* The lease layer's: those that wait in a store, under the store's lock. */
+	bool withdrawn;
+	struct weir__op *waits_next;
+	struct weir__op *waits_prev;
 
 	/* The answer is there: called in whatever thread it came in. For most, weir__op_wake. */
 	void (*done)(struct weir__op *op);
@@ -95,6 +99,22 @@ static inline void weir__op_answer(struct weir__op *op, int result)
 {
 	op->result = result;
 	op->done(op);
+}
+
+/* Engines: describes a claim that HOLDS, for the answer. */
+static inline void weir__op_grant(struct weir__op *op, weir_time now,
+				  const struct weir__claim *claim)
+{
+	op->grant = (struct weir__grant){
+		.weight = claim->weight,
+		.slot = claim->slot,
+		.fence = claim->fence,
+		.left = claim->expires - now,
+		.hard_left = claim->hard_end == WEIR_NEVER ? WEIR_NEVER : claim->hard_end - now,
+		.ttl = claim->ttl,
+	};
+	for (int i = 0; i < WEIR_TOKEN_SIZE; i++)
+		op->grant.token[i] = claim->token[i];
 }
 
 /* What the options of a URL say, for every engine. */
@@ -115,6 +135,9 @@ struct weir__url {
 
 struct weir__engine {
 	const char *scheme;
+	/* It lives in this process: everything but a REQUEST that waits is answered before submit
+	 * returns, and nobody else sees its tokens. */
+	bool immediate;
 	/* Opens, and sets store->state and store->agent, which may be several stores'. An error
 	 * comes with a sentence, allocated, in *ret_error.
 	 */
@@ -133,8 +156,14 @@ struct weir__engine {
 };
 
 /* What an engine may call when it learns that a lease of this process has ended without having been
- * asked to end it: expired, evicted. From any thread, without locks of its own held. */
+ * asked to end it: expired, evicted. From any thread, without locks of its own held. A token that
+ * is not known here is ignored. */
 void weir__store_lost(struct weir_store *store, const uint8_t *token);
+
+/* Keeps the memory of a store from going, for an engine that is about to call weir__store_lost
+ * after having given up what keeps the store open. */
+void weir__store_ref(struct weir_store *store);
+void weir__store_unref(struct weir_store *store);
 
 /* weir_store_open, given the engines to choose from: a list that ends with NULL. The layer above
  * knows them. */

@@ -128,6 +128,13 @@ int weir__slots_reserve(struct weir__slots *slots, uint32_t limit);
 void weir__slots_done(struct weir__slots *slots);
 bool weir__slots_taken(const struct weir__slots *slots, uint32_t slot);
 
+/* Whether a request that insists on `limit` (0: on none) may be made here. A semaphore that is
+ * paused has no limit to differ from: the request waits as all do. */
+static inline bool weir__rules_limit_fits(const struct weir__rec *rec, uint32_t limit)
+{
+	return limit == 0 || rec->limit == 0 || rec->limit == limit;
+}
+
 /* A request. The claim is NEW and has its weight, ttl, max_hold, owner, request_id and token;
  * `silence` is how long it may be silent while it waits.
  *     0         it holds; *ret_claim is this claim, or the one that held under the same request id
