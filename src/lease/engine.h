@@ -90,6 +90,7 @@ struct weir__op {
 	/* The answer is there: called in whatever thread it came in. For most, weir__op_wake. */
 	void (*done)(struct weir__op *op);
 	uint32_t progress; /* of weir__op_wake; see op.h */
+	bool is_waited_for;
 	struct weir_sem answered;
 	void *keeper; /* the engine's own, while it has the operation */
 };

@@ -1,0 +1,331 @@
+/* lease: the life of a handle. See lease.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/boottime.h"
+#include "base/descriptor.h"
+#include "lease/lease.h"
+#include "lease/op.h"
+
+enum { ID_SIZE = 33 };
+
+static char *put_text(char *at, const char *text, const char **ret)
+{
+	size_t size = strlen(text) + 1;
+
+	memcpy(at, text, size);
+	*ret = at;
+	return at + size;
+}
+
+/* 32 digits: a random number of the store's, and one of the request's. */
+static void put_private_id(char *at, const struct weir_store *store, const uint8_t *token)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t word[2] = { store->id_base, 0 };
+	uint64_t low;
+
+	/* Not the token, which is nobody's to know; but as different as tokens are. */
+	memcpy(&low, token, sizeof(low));
+	word[1] = weir__hash(&low, sizeof(low), store->id_base);
+	for (int i = 0; i < ID_SIZE - 1; i++)
+		at[i] = digits[word[i / 16] >> (60 - i % 16 * 4) & 15];
+	at[ID_SIZE - 1] = '\0';
+}
+
+struct weir_lease *weir__lease_new(struct weir_store *store, const char *name, const char *owner,
+				   const char *request_id, const uint8_t *token)
+{
+	size_t size = strlen(name) + 1 + (owner != NULL ? strlen(owner) + 1 : 0) +
+		      (request_id != NULL ? strlen(request_id) + 1 : ID_SIZE);
+	struct weir_lease *lease = weir__alloc_small(sizeof(*lease) + size);
+	char *at;
+
+	if (lease == NULL)
+		return NULL;
+	at = put_text(lease->text, name, &lease->name);
+	if (owner != NULL)
+		at = put_text(at, owner, &lease->owner);
+	else
+		lease->owner = store->owner;
+	if (request_id != NULL)
+		(void)put_text(at, request_id, &lease->request_id);
+	else
+		put_private_id(at, store, token);
+	if (request_id == NULL)
+		lease->request_id = at;
+	lease->refs = 1;
+	lease->pins = 1;
+	lease->bound_fd = -1;
+	lease->store = store;
+	memcpy(lease->token, token, WEIR_TOKEN_SIZE);
+	weir__store_ref(store);
+	weir__ledger_add(&store->ledger, lease);
+	return lease;
+}
+
+/* L5: counted from before the request was sent, less the guard. */
+static weir_time deadline_of(const struct weir_lease *lease, weir_time left, weir_time sent)
+{
+	weir_time guard = lease->store->bounds.guard;
+
+	if (guard == 0) {
+		guard = left / 100;
+		if (guard > WEIR_SECOND)
+			guard = WEIR_SECOND;
+	}
+	return weir__time_add(sent, left) - guard;
+}
+
+bool weir__lease_begin(struct weir_lease *lease, const struct weir__grant *grant, weir_time sent)
+{
+	bool begun;
+
+	lease->weight = grant->weight;
+	lease->slot = grant->slot;
+	lease->fence = grant->fence;
+	lease->ttl = grant->ttl;
+	weir__lock(&lease->lock);
+	WEIR__POKE(&lease->deadline, deadline_of(lease, grant->left, sent));
+	begun = !lease->ended;
+	WEIR__STORE(&lease->state, begun ? WEIR__HELD : WEIR__LOST, __ATOMIC_RELEASE);
+	weir__unlock(&lease->lock);
+	return begun;
+}
+
+/* With the lock held. */
+static bool still_held(struct weir_lease *lease)
+{
+	if (lease->state != WEIR__HELD)
+		return false;
+	if (weir__boottime() < lease->deadline)
+		return true;
+	WEIR__STORE(&lease->state, WEIR__LOST, __ATOMIC_RELEASE);
+	return false;
+}
+
+bool weir__lease_extend(struct weir_lease *lease, const struct weir__grant *grant, weir_time sent)
+{
+	weir_time deadline = deadline_of(lease, grant->left, sent);
+	bool held;
+
+	weir__lock(&lease->lock);
+	/* An answer that comes after the deadline does not bring it back. */
+	held = still_held(lease);
+	if (held && deadline > lease->deadline)
+		WEIR__POKE(&lease->deadline, deadline);
+	weir__unlock(&lease->lock);
+	return held;
+}
+
+bool weir__lease_check(struct weir_lease *lease)
+{
+	bool held;
+
+	if (WEIR__LOAD(&lease->state, __ATOMIC_ACQUIRE) != WEIR__HELD)
+		return false;
+	if (weir__boottime() < WEIR__PEEK(&lease->deadline))
+		return true;
+	weir__lock(&lease->lock);
+	held = still_held(lease);
+	weir__unlock(&lease->lock);
+	return held;
+}
+
+void weir__lease_lose(struct weir_lease *lease, bool ended)
+{
+	weir__lock(&lease->lock);
+	if (ended) {
+		lease->ended = true;
+		lease->gone = true;
+	}
+	if (lease->state == WEIR__HELD)
+		WEIR__STORE(&lease->state, WEIR__LOST, __ATOMIC_RELEASE);
+	weir__unlock(&lease->lock);
+}
+
+bool weir__lease_give_up(struct weir_lease *lease, bool *ret_ask)
+{
+	bool held;
+
+	weir__lock(&lease->lock);
+	held = still_held(lease);
+	*ret_ask = !lease->gone;
+	lease->gone = true;
+	if (held)
+		WEIR__STORE(&lease->state, WEIR__RELEASED, __ATOMIC_RELEASE);
+	weir__unlock(&lease->lock);
+	weir__ledger_leave(&lease->store->ledger, lease);
+	return held;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* An end that nobody waits for. */
+struct parting {
+	struct weir__op op;
+	struct weir_store *store;
+	char name[];
+};
+
+static void parted(struct weir__op *op)
+{
+	struct parting *parting = (struct parting *)op;
+	struct weir_store *store = parting->store;
+
+	weir__free(op->error);
+	weir__free(parting);
+	weir__gate_leave(store);
+	weir__store_unref(store);
+}
+
+static void ask_to_end(struct weir_lease *lease, struct weir__op *op, const char *name)
+{
+	op->verb = WEIR__RELEASE;
+	op->name = name;
+	memcpy(op->token, lease->token, WEIR_TOKEN_SIZE);
+	lease->store->engine->submit(lease->store, op);
+}
+
+/* Asks the engine to end it, without waiting if it can be helped. Inside the gate, which is left
+ * when that is done. */
+static void end_by_itself(struct weir_lease *lease)
+{
+	struct weir_store *store = lease->store;
+	size_t size = strlen(lease->name) + 1;
+	struct parting *parting = NULL;
+
+	if (!store->engine->immediate)
+		parting = weir__alloc_small(sizeof(*parting) + size);
+	if (parting != NULL) {
+		parting->op.done = parted;
+		parting->store = store;
+		memcpy(parting->name, lease->name, size);
+		weir__store_ref(store);
+		ask_to_end(lease, &parting->op, parting->name);
+	} else if (store->engine->immediate || !weir__agent_is_self(store->agent)) {
+		struct weir__op op = { .done = weir__op_wake };
+
+		ask_to_end(lease, &op, lease->name);
+		weir__op_wait(&op);
+		weir__free(op.error);
+		weir__gate_leave(store);
+	} else {
+		/* The agent cannot wait for itself: without memory, the TTL ends the lease. */
+		weir__gate_leave(store);
+	}
+}
+
+void weir__lease_wake_keeper(struct weir_lease *lease, weir_time boottime)
+{
+	weir__lock(&lease->lock);
+	if (lease->keeper != NULL && lease->keeper->armed)
+		weir__agent_timer_set(lease->store->agent, &lease->keeper->timer, boottime);
+	weir__unlock(&lease->lock);
+}
+
+void weir__lease_stop_keeper(struct weir_lease *lease)
+{
+	bool armed;
+
+	weir__lock(&lease->lock);
+	armed = lease->keeper != NULL && lease->keeper->armed;
+	if (armed)
+		lease->keeper->armed = false;
+	weir__unlock(&lease->lock);
+	if (!armed)
+		return;
+	weir__agent_timer_unset(lease->store->agent, &lease->keeper->timer);
+	weir__lease_unpin(lease);
+}
+
+void weir__lease_tell(struct weir_lease *lease)
+{
+	struct weir__keeper *keeper = lease->keeper;
+	bool tell;
+
+	if (keeper == NULL)
+		return;
+	weir__lock(&lease->lock);
+	tell = lease->state == WEIR__LOST && !keeper->told;
+	if (tell)
+		keeper->told = true;
+	weir__unlock(&lease->lock);
+	if (tell && keeper->on_lost != NULL)
+		keeper->on_lost(lease, keeper->on_lost_arg);
+	if (tell && keeper->cancel)
+		(void)weir_cancel(lease->task);
+}
+
+struct weir_lease *weir_lease_ref(struct weir_lease *lease)
+{
+	(void)WEIR__ADD(&lease->refs, 1, __ATOMIC_RELAXED);
+	return lease;
+}
+
+void weir__lease_unpin(struct weir_lease *lease)
+{
+	struct weir_store *store = lease->store;
+
+	if (WEIR__SUB(&lease->pins, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	weir__ledger_leave(&store->ledger, lease);
+	weir__ledger_remove(&store->ledger, lease);
+	weir__descriptor_close(lease->bound_fd);
+	weir_future_unref(lease->task);
+	weir__free(lease->keeper);
+	weir__free(lease);
+	weir__store_unref(store);
+}
+
+/* Behind a gate that is shut, the closer ends leases: one that it has not come to yet is left to
+ * it, pin and all. */
+static bool leave_to_closer(struct weir_lease *lease)
+{
+	bool leave;
+
+	weir__lock(&lease->lock);
+	leave = !lease->gone;
+	lease->orphan = leave;
+	weir__unlock(&lease->lock);
+	return leave;
+}
+
+void weir_lease_unref(struct weir_lease *lease)
+{
+	bool ask = false;
+
+	if (lease == NULL || WEIR__SUB(&lease->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	/* In a child after a fork nothing of the parent's may be touched, its locks least of all.
+	 */
+	if (!weir__store_is_here(lease->store))
+		return;
+	if (weir__gate_enter(lease->store) == 0) {
+		(void)weir__lease_give_up(lease, &ask);
+		weir__lease_stop_keeper(lease);
+		if (ask && !lease->adopted)
+			end_by_itself(lease);
+		else
+			weir__gate_leave(lease->store);
+	} else if (leave_to_closer(lease)) {
+		return;
+	}
+	weir__lease_unpin(lease);
+}
+
+void weir__store_lost(struct weir_store *store, const uint8_t *token)
+{
+	struct weir_lease *lease = weir__ledger_find(&store->ledger, token);
+
+	if (lease == NULL)
+		return;
+	weir__lease_lose(lease, true);
+	/* The agent tells. */
+	if (lease->keeper != NULL && weir__gate_enter(store) == 0) {
+		weir__lease_wake_keeper(lease, 0);
+		weir__gate_leave(store);
+	}
+	weir__lease_unpin(lease);
+}

@@ -1,0 +1,47 @@
+/* lease: what may be a name, an owner, a request id. */
+#include "lease/names.h"
+
+#include <errno.h>
+
+#include "lease/say.h"
+
+static bool is_name_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '_' || c == ':' || c == '/' || c == '.';
+}
+
+bool weir_name_valid(const char *name)
+{
+	size_t length = 0;
+
+	if (name == NULL)
+		return false;
+	for (; name[length] != '\0'; length++) {
+		if (length == WEIR_NAME_MAX || !is_name_byte(name[length]))
+			return false;
+	}
+	return length > 0;
+}
+
+/* The name itself is not repeated: it may be anything. */
+int weir__check_name(const char *name)
+{
+	if (weir_name_valid(name))
+		return 0;
+	return weir__fail(-EINVAL, "a name has 1 to %d bytes of A-Z a-z 0-9 - _ : / .",
+			  WEIR_NAME_MAX);
+}
+
+int weir__check_words(const char *words, const char *what)
+{
+	bool blank = true;
+	size_t length = 0;
+
+	for (; words[length] >= ' ' && words[length] <= '~' && length <= WEIR_NAME_MAX; length++)
+		blank = blank && words[length] == ' ';
+	if (words[length] == '\0' && length <= WEIR_NAME_MAX && !blank)
+		return 0;
+	return weir__fail(-EINVAL, "the %s has 1 to %d printable bytes, and not only blanks", what,
+			  WEIR_NAME_MAX);
+}

@@ -1,0 +1,31 @@
+/* lease: waiting for an operation's answer, as a thread or as a task.
+ *
+ * PROGRESS of an operation
+ *     ASKED       nobody waits yet
+ *     WAITED_FOR  the asker waits for the semaphore `answered`
+ *     ANSWERED    the answer is there; unless it was waited for, the answerer has touched it for
+ * the last time An engine that answers within submit() thus costs one exchange, and no semaphore.
+ */
+#ifndef WEIR_LEASE_OP_H
+#define WEIR_LEASE_OP_H
+
+#include "lease/engine.h"
+
+enum { WEIR__ASKED, WEIR__WAITED_FOR, WEIR__ANSWERED };
+
+/* What `done` is, of an operation that somebody waits for. */
+void weir__op_wake(struct weir__op *op);
+
+/* Whether the answer is there, of one that nobody has waited for yet. */
+static inline bool weir__op_is_answered(const struct weir__op *op)
+{
+	return WEIR__LOAD(&op->progress, __ATOMIC_ACQUIRE) == WEIR__ANSWERED;
+}
+
+/* Waits for the answer until a deadline: 0; -ETIMEDOUT, -ECANCELED, -EDEADLK: not yet. */
+int weir__op_wait_until(struct weir__op *op, weir_time deadline);
+
+/* Waits for it whatever comes. Also after the other has failed. */
+void weir__op_wait(struct weir__op *op);
+
+#endif

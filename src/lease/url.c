@@ -1,0 +1,180 @@
+/* lease: the URL of a store, taken apart.
+ *
+ * SCHEME:REST?OPTION=VALUE&... The rest is the engine's, byte by byte: a path may have anything in
+ * it but a question mark, and nothing is decoded. Sentences name an option, never its value or the
+ * rest, where a password may be. */
+#include "lease/url.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/print.h"
+#include "lease/say.h"
+
+enum kind { DURATION, NUMBER };
+
+static const struct {
+	const char *name;
+	size_t at; /* in struct weir__bounds */
+	enum kind kind;
+	weir_time least;
+	weir_time most;
+} options[] = {
+	{ "min_ttl", offsetof(struct weir__bounds, min_ttl), DURATION, WEIR_MS,
+	  366 * 24 * 3600 * WEIR_SECOND },
+	{ "max_ttl", offsetof(struct weir__bounds, max_ttl), DURATION, WEIR_MS,
+	  366 * 24 * 3600 * WEIR_SECOND },
+	{ "default_ttl", offsetof(struct weir__bounds, default_ttl), DURATION, WEIR_MS,
+	  366 * 24 * 3600 * WEIR_SECOND },
+	{ "heartbeat", offsetof(struct weir__bounds, heartbeat), DURATION, WEIR_MS,
+	  3600 * WEIR_SECOND },
+	{ "guard", offsetof(struct weir__bounds, guard), DURATION, 1, 3600 * WEIR_SECOND },
+	{ "max_limit", offsetof(struct weir__bounds, max_limit), NUMBER, 1, 1000000 },
+	{ "max_waiting", offsetof(struct weir__bounds, max_waiting), NUMBER, 1, 100000000 },
+};
+
+enum { OPTIONS = sizeof(options) / sizeof(*options) };
+
+static int take_duration(size_t i, const char *value, struct weir__bounds *bounds)
+{
+	weir_time duration = 0;
+
+	if (weir__duration_parse(value, &duration) < 0)
+		return weir__fail(-EINVAL,
+				  "the store's option %s is not a duration such as 30, 250ms or 5m",
+				  options[i].name);
+	if (duration < options[i].least || duration > options[i].most)
+		return weir__fail(-EINVAL, "the store's option %s is out of range",
+				  options[i].name);
+	memcpy((char *)bounds + options[i].at, &duration, sizeof(duration));
+	return 0;
+}
+
+static int take_number(size_t i, const char *value, struct weir__bounds *bounds)
+{
+	uint32_t number = 0;
+
+	if (weir__number_parse(value, (uint32_t)options[i].least, (uint32_t)options[i].most,
+			       &number) < 0)
+		return weir__fail(
+			-EINVAL, "the store's option %s is not a number from %lld to %lld",
+			options[i].name, (long long)options[i].least, (long long)options[i].most);
+	memcpy((char *)bounds + options[i].at, &number, sizeof(number));
+	return 0;
+}
+
+/* One NAME=VALUE. *seen has a bit for each option, for none may come twice. */
+static int take_option(char *text, struct weir__bounds *bounds, uint32_t *seen)
+{
+	char *value = strchr(text, '=');
+
+	if (value != NULL)
+		*value++ = '\0';
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (value == NULL || strcmp(options[i].name, text) != 0)
+			continue;
+		if ((*seen >> i & 1) != 0)
+			return weir__fail(-EINVAL, "the store's option %s is given twice",
+					  options[i].name);
+		*seen |= UINT32_C(1) << i;
+		return options[i].kind == DURATION ? take_duration(i, value, bounds) :
+						     take_number(i, value, bounds);
+	}
+	return weir__fail(-EINVAL,
+			  "a store's options are min_ttl, max_ttl, default_ttl, max_limit, "
+			  "max_waiting, heartbeat and guard, as in ?min_ttl=100ms&"
+			  "max_limit=20");
+}
+
+static bool was_given(uint32_t seen, const weir_time *bound, const struct weir__bounds *bounds)
+{
+	size_t at = (size_t)((const char *)bound - (const char *)bounds);
+
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (options[i].at == at)
+			return (seen >> i & 1) != 0;
+	}
+	return false;
+}
+
+/* What was not given follows what was. */
+static int reconcile(struct weir__bounds *bounds, uint32_t seen)
+{
+	if (bounds->min_ttl > bounds->max_ttl) {
+		if (!was_given(seen, &bounds->max_ttl, bounds))
+			bounds->max_ttl = bounds->min_ttl;
+		else if (!was_given(seen, &bounds->min_ttl, bounds))
+			bounds->min_ttl = bounds->max_ttl;
+		else
+			return weir__fail(-EINVAL, "the store's min_ttl is above its max_ttl");
+	}
+	if (!was_given(seen, &bounds->default_ttl, bounds)) {
+		if (bounds->default_ttl > bounds->max_ttl)
+			bounds->default_ttl = bounds->max_ttl;
+		if (bounds->default_ttl < bounds->min_ttl)
+			bounds->default_ttl = bounds->min_ttl;
+	} else if (bounds->default_ttl > bounds->max_ttl || bounds->default_ttl < bounds->min_ttl) {
+		return weir__fail(-EINVAL,
+				  "the store's default_ttl is not within min_ttl and max_ttl");
+	}
+	if (bounds->guard >= bounds->min_ttl)
+		return weir__fail(-EINVAL, "the store's guard is not below its min_ttl");
+	return 0;
+}
+
+static int take_options(char *text, struct weir__bounds *bounds)
+{
+	uint32_t seen = 0;
+
+	while (text != NULL) {
+		char *next = strchr(text, '&');
+		int error;
+
+		if (next != NULL)
+			*next++ = '\0';
+		error = take_option(text, bounds, &seen);
+		if (error < 0)
+			return error;
+		text = next;
+	}
+	return reconcile(bounds, seen);
+}
+
+int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text)
+{
+	struct weir__url url = { .bounds = {
+					 .min_ttl = WEIR_SECOND,
+					 .max_ttl = 3600 * WEIR_SECOND,
+					 .default_ttl = 30 * WEIR_SECOND,
+					 .heartbeat = WEIR_SECOND,
+					 .max_limit = 10000,
+					 .max_waiting = 100000,
+				 } };
+	char *copy;
+	char *rest;
+	char *found;
+	int error;
+
+	if (text == NULL || strchr(text, ':') == NULL || text[0] == ':')
+		return weir__fail(-EINVAL, "a store is named by a URL, as memory: or sqlite:PATH");
+	copy = weir__format_new("%s", text);
+	if (copy == NULL)
+		return weir__fail_plainly(-ENOMEM);
+	rest = strchr(copy, ':');
+	*rest++ = '\0';
+	found = strchr(rest, '?');
+	if (found != NULL)
+		*found++ = '\0';
+	error = take_options(found, &url.bounds);
+	if (error < 0) {
+		weir__free(copy);
+		return error;
+	}
+	url.scheme = copy;
+	url.rest = rest;
+	*ret_url = url;
+	*ret_text = copy;
+	return 0;
+}
