@@ -16,6 +16,7 @@ needs() {
 			gcc gcc
 			g++ g++
 			libc6-dev /usr/include/stdio.h
+			libsqlite3-dev pc:sqlite3
 			meson meson
 			ninja-build ninja
 			pkg-config pkg-config

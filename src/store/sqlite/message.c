@@ -1,0 +1,272 @@
+/* store/sqlite: what agents tell each other.
+ *
+ * Each agent has a datagram socket with a name in the directory beside the file, that only its
+ * owner can enter. What is told is never the truth, only the news of it: the truth is in the file,
+ * and whoever waits asks there at each heartbeat. So a message may be lost (CHECKLIST 55).
+ *
+ * A datagram has news for one agent: as many as one transaction has.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/print.h"
+#include "store/sqlite/lite.h"
+
+#define MAGIC 0x77656901U /* changes with struct weir__news */
+
+enum {
+	NEWS_MAX = 64,
+	SWEEP_MAX = 1000, /* files that one sweep looks at */
+	/* More messages at once than a socket's queue may be short of, so some may be missing. */
+	MANY = 8,
+};
+
+struct datagram {
+	uint32_t magic;
+	uint32_t count;
+	struct weir__news news[NEWS_MAX];
+};
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static void socket_name(char name[20], int64_t agent)
+{
+	weir__format(name, 20, "s%016llx", (unsigned long long)agent);
+}
+
+/* Through the descriptor of the directory, for an address is at most 107 bytes long. */
+static void address_of(const struct weir__lite *lite, int64_t agent, struct sockaddr_un *address)
+{
+	char name[20];
+
+	socket_name(name, agent);
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	weir__format(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", lite->dir,
+		     name);
+}
+
+enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent)
+{
+	struct sockaddr_un address;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int result;
+
+	if (fd < 0)
+		return WEIR__UNKNOWN;
+	address_of(lite, agent, &address);
+	result = connect(fd, (struct sockaddr *)&address, sizeof(address));
+	if (result < 0)
+		result = errno;
+	close(fd);
+	return result == 0 ? WEIR__ALIVE : result == ECONNREFUSED ? WEIR__DEAD : WEIR__UNKNOWN;
+}
+
+/* ---- hearing --------------------------------------------------------------------------------- */
+
+void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news)
+{
+	struct weir__waiter *waiter;
+	struct weir__claim claim = {
+		.weight = news->weight,
+		.slot = news->slot,
+		.fence = news->fence,
+		.ttl = news->ttl,
+		.expires = news->expires,
+		.hard_end = news->hard_end,
+	};
+
+	if (news->kind == WEIR__NEWS_LOST) {
+		weir__store_lost(lite->store, news->token);
+		return;
+	}
+	if (news->kind != WEIR__NEWS_GRANTED) {
+		weir__lite_look_soon(lite, news->semaphore);
+		return;
+	}
+	/* CHECKLIST 36: it may have run out while it was on its way here. Then asking shows. */
+	if (news->expires <= lite->now) {
+		weir__lite_look_soon(lite, news->semaphore);
+		return;
+	}
+	memcpy(claim.token, news->token, WEIR_TOKEN_SIZE);
+	while ((waiter = weir__lite_waiter(lite, news->semaphore, news->token)) != NULL) {
+		waiter->op->sent = lite->sent;
+		weir__op_grant(waiter->op, lite->now, &claim);
+		weir__lite_leave(lite, waiter, 0);
+	}
+}
+
+static bool hear(struct weir__lite *lite, int fd)
+{
+	struct datagram datagram;
+	ssize_t size = recv(fd, &datagram, sizeof(datagram), MSG_DONTWAIT);
+	size_t head = offsetof(struct datagram, news);
+
+	if (size < 0)
+		return errno == EINTR;
+	if ((size_t)size < head || datagram.magic != MAGIC || datagram.count > NEWS_MAX ||
+	    (size_t)size != head + datagram.count * sizeof(struct weir__news))
+		return true;
+	for (uint32_t i = 0; i < datagram.count; i++)
+		weir__lite_heard(lite, &datagram.news[i]);
+	return true;
+}
+
+static void ready(struct weir__watch *watch, uint32_t events)
+{
+	struct weir__lite *lite = (void *)((char *)watch - offsetof(struct weir__lite, inbox));
+	int count = 0;
+
+	(void)events;
+	/* Outside of a transaction these two are free. */
+	lite->now = weir__lite_clock(lite);
+	lite->sent = lite->now + lite->boot_offset;
+	while (count < 100 && hear(lite, watch->fd))
+		count++;
+	if (count >= MANY)
+		weir__lite_look_all(lite);
+	weir__lite_waits_answer(lite);
+}
+
+void weir__lite_inbox_open(struct weir__lite *lite)
+{
+	struct sockaddr_un address;
+	char name[20];
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	weir__lite_private(fd);
+	address_of(lite, lite->self.agent, &address);
+	socket_name(name, lite->self.agent);
+	lite->inbox = (struct weir__watch){ .fd = fd, .ready = ready };
+	weir__lite_lock(lite->lock);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    fchmodat(lite->dir, name, 0600, 0) < 0 ||
+	    weir__agent_watch(lite->store->agent, &lite->inbox, EPOLLIN) < 0) {
+		(void)unlinkat(lite->dir, name, 0);
+		weir__lite_private_close(fd);
+		lite->inbox.fd = -1;
+	}
+	weir__lite_unlock(lite->lock);
+}
+
+void weir__lite_inbox_close(struct weir__lite *lite)
+{
+	char name[20];
+	int fd = lite->inbox.fd;
+
+	if (fd < 0)
+		return;
+	weir__agent_unwatch(lite->store->agent, &lite->inbox);
+	socket_name(name, lite->self.agent);
+	(void)unlinkat(lite->dir, name, 0);
+	weir__lite_private_close(fd);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
+		     const struct weir__news *news)
+{
+	struct weir__tiding *tiding = weir__lite_memory(lite, sizeof(*tiding));
+
+	if (tiding == NULL)
+		return;
+	tiding->who = *who;
+	tiding->news = *news;
+	*lite->last_tiding = tiding;
+	lite->last_tiding = &tiding->next;
+}
+
+/* Those with agent 0 are done. */
+static uint32_t collect(struct weir__tiding *tiding, struct datagram *datagram)
+{
+	int64_t agent = tiding->who.agent;
+
+	datagram->magic = MAGIC;
+	datagram->count = 0;
+	for (; tiding != NULL && datagram->count < NEWS_MAX; tiding = tiding->next) {
+		if (tiding->who.agent == agent) {
+			datagram->news[datagram->count++] = tiding->news;
+			tiding->who.agent = 0;
+		}
+	}
+	return datagram->count;
+}
+
+void weir__lite_send(struct weir__lite *lite)
+{
+	struct sockaddr_un address;
+	struct datagram datagram;
+
+	if (lite->inbox.fd < 0)
+		return;
+	for (struct weir__tiding *tiding = lite->tidings; tiding != NULL; tiding = tiding->next) {
+		struct weir__who who = tiding->who;
+		size_t size;
+
+		if (who.agent == 0)
+			continue;
+		address_of(lite, who.agent, &address);
+		size = offsetof(struct datagram, news) +
+		       collect(tiding, &datagram) * sizeof(struct weir__news);
+		if (sendto(lite->inbox.fd, &datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL,
+			   (struct sockaddr *)&address, sizeof(address)) < 0 &&
+		    (errno == ECONNREFUSED || errno == ENOENT))
+			weir__lite_refused(lite, &who, &tiding->news);
+	}
+}
+
+/* ---- leftovers ------------------------------------------------------------------------------- */
+
+static bool is_left_over(struct weir__lite *lite, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (name[0] == 's' && length == 17)
+		return weir__lite_listens(lite, (int64_t)strtoull(name + 1, NULL, 16)) ==
+		       WEIR__DEAD;
+	if (name[0] == 'f' && length == 1 + 2 * WEIR_TOKEN_SIZE) {
+		uint8_t token[WEIR_TOKEN_SIZE];
+
+		for (size_t i = 0; i < WEIR_TOKEN_SIZE; i++) {
+			char digits[3] = { name[1 + 2 * i], name[2 + 2 * i], '\0' };
+
+			token[i] = (uint8_t)strtoul(digits, NULL, 16);
+		}
+		return !weir__lite_is_bound(lite, token, NULL);
+	}
+	return false;
+}
+
+/* Sockets and FIFOs are made under the lock, so none is half made. A FIFO without a writer keeps
+ * nothing. */
+void weir__lite_sweep(struct weir__lite *lite)
+{
+	int fd = openat(lite->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	sqlite3_stmt *statement = weir__lite_use(lite, WEIR__SQL_SWEPT);
+	struct dirent *entry;
+
+	sqlite3_bind_int64(statement, 1, lite->now);
+	weir__lite_run(lite, statement);
+	if (directory == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (int i = 0; i < SWEEP_MAX && (entry = readdir(directory)) != NULL; i++) {
+		if (is_left_over(lite, entry->d_name))
+			(void)unlinkat(lite->dir, entry->d_name, 0);
+	}
+	closedir(directory);
+}

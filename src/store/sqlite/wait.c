@@ -1,0 +1,308 @@
+/* store/sqlite: the requests of this store that wait, by semaphore.
+ *
+ * A VIEW is a semaphore for which somebody waits here, and when to look after it next: soon after
+ * something has changed, when a lease there expires, and at each heartbeat at the latest. Soon is
+ * not at once, because most waits are short, and what has changed once will often change again.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/sqlite/lite.h"
+
+#define SOON (2 * WEIR_MS)
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static struct weir__view **bucket(struct weir__lite *lite, int64_t semaphore)
+{
+	return &lite->views[(uint64_t)semaphore % WEIR__VIEW_BUCKETS];
+}
+
+struct weir__view *weir__lite_view(struct weir__lite *lite, int64_t semaphore)
+{
+	struct weir__view *view = *bucket(lite, semaphore);
+
+	while (view != NULL && view->semaphore != semaphore)
+		view = view->next;
+	return view;
+}
+
+/* The timer is set to the first of all views. Agents' timers are on this process's clock. */
+void weir__lite_look_set(struct weir__lite *lite)
+{
+	weir_time time;
+
+	if (lite->looks.first != NULL)
+		time = lite->looks.first->time + lite->boot_offset;
+	else if (lite->abandoned != NULL)
+		time = lite->sent + lite->store->bounds.heartbeat;
+	else
+		return; /* one that is set fires for nothing, once */
+	if (!lite->look_timer.set || lite->timer_at > time) {
+		lite->timer_at = time;
+		weir__agent_timer_set(lite->store->agent, &lite->look_timer, time);
+	}
+}
+
+void weir__lite_look_at(struct weir__lite *lite, struct weir__view *view, weir_time time)
+{
+	if (view->is_due) {
+		if (view->due.time <= time)
+			return;
+		weir__heap_remove(&lite->looks, &view->due);
+	}
+	view->is_due = true;
+	weir__heap_add(&lite->looks, &view->due, time);
+	weir__lite_look_set(lite);
+}
+
+void weir__lite_look_soon(struct weir__lite *lite, int64_t semaphore)
+{
+	struct weir__view *view = weir__lite_view(lite, semaphore);
+
+	if (view != NULL)
+		weir__lite_look_at(lite, view, lite->now + SOON);
+}
+
+/* Messages may be missing: everybody asks. */
+void weir__lite_look_all(struct weir__lite *lite)
+{
+	for (size_t i = 0; i < WEIR__VIEW_BUCKETS; i++) {
+		for (struct weir__view *view = lite->views[i]; view != NULL; view = view->next) {
+			view->polled = 0;
+			weir__lite_look_at(lite, view, lite->now);
+		}
+	}
+}
+
+/* The file cannot be used now. */
+void weir__lite_look_later(struct weir__lite *lite)
+{
+	weir_time now = weir__lite_clock(lite);
+
+	while (lite->looks.first != NULL && lite->looks.first->time <= now) {
+		struct weir__heap_node *node = lite->looks.first;
+
+		weir__heap_remove(&lite->looks, node);
+		weir__heap_add(&lite->looks, node, now + lite->store->bounds.heartbeat);
+	}
+}
+
+static void close_view(struct weir__lite *lite, struct weir__view *view)
+{
+	struct weir__view **link = bucket(lite, view->semaphore);
+
+	while (*link != view)
+		link = &(*link)->next;
+	*link = view->next;
+	if (view->is_due)
+		weir__heap_remove(&lite->looks, &view->due);
+	weir__lite_unwatch_all(lite, view);
+	weir__free(view->watched);
+	weir__free(view);
+}
+
+/* ---- waiters --------------------------------------------------------------------------------- */
+
+/* Both are allocated here, so that what follows the commit cannot fail. */
+struct weir__waiter *weir__lite_wait(struct weir__lite *lite, struct weir__lite_sem *sem,
+				     struct weir__op *op, const struct weir__claim *claim)
+{
+	struct weir__waiter *waiter = weir__alloc(sizeof(*waiter));
+	struct weir__view *view = weir__lite_view(lite, sem->id);
+
+	if (waiter != NULL && view == NULL) {
+		view = weir__alloc(sizeof(*view));
+		if (view != NULL) {
+			view->semaphore = sem->id;
+			view->polled = lite->now;
+			view->next = *bucket(lite, sem->id);
+			*bucket(lite, sem->id) = view;
+		}
+	}
+	if (waiter == NULL || view == NULL) {
+		weir__free(waiter);
+		weir__lite_fail(lite, SQLITE_NOMEM);
+		return NULL;
+	}
+	*waiter = (struct weir__waiter){
+		.next = lite->fresh, .view = view, .ticket = claim->ticket, .op = op
+	};
+	memcpy(waiter->token, claim->token, WEIR_TOKEN_SIZE);
+	view->users++;
+	lite->fresh = waiter;
+	return waiter;
+}
+
+static void forget(struct weir__lite *lite, struct weir__waiter *waiter)
+{
+	struct weir__view *view = waiter->view;
+
+	weir__free(waiter);
+	if (--view->users == 0)
+		close_view(lite, view);
+}
+
+void weir__lite_waits_begin(struct weir__lite *lite)
+{
+	while (lite->fresh != NULL) {
+		struct weir__waiter *waiter = lite->fresh;
+		struct weir__view *view = waiter->view;
+
+		lite->fresh = waiter->next;
+		waiter->next = view->waiters;
+		waiter->link = &view->waiters;
+		if (waiter->next != NULL)
+			waiter->next->link = &waiter->next;
+		view->waiters = waiter;
+		weir__lite_look_at(lite, view, lite->now + SOON);
+	}
+}
+
+/* The transaction has failed: those that are new never waited, those that left still wait. */
+void weir__lite_waits_undo(struct weir__lite *lite)
+{
+	while (lite->leaving != NULL) {
+		struct weir__waiter *waiter = lite->leaving;
+
+		lite->leaving = waiter->leaving;
+		waiter->leaving = NULL;
+		waiter->over = false;
+	}
+	while (lite->fresh != NULL) {
+		struct weir__waiter *waiter = lite->fresh;
+
+		lite->fresh = waiter->next;
+		waiter->op->keeper = NULL;
+		forget(lite, waiter);
+	}
+}
+
+void weir__lite_leave(struct weir__lite *lite, struct weir__waiter *waiter, int result)
+{
+	if (waiter->over)
+		return;
+	waiter->over = true;
+	waiter->result = result;
+	waiter->leaving = lite->leaving;
+	lite->leaving = waiter;
+}
+
+void weir__lite_waits_answer(struct weir__lite *lite)
+{
+	while (lite->leaving != NULL) {
+		struct weir__waiter *waiter = lite->leaving;
+		struct weir__op *op = waiter->op;
+		int result = waiter->result;
+
+		lite->leaving = waiter->leaving;
+		*waiter->link = waiter->next;
+		if (waiter->next != NULL)
+			waiter->next->link = waiter->link;
+		forget(lite, waiter);
+		op->keeper = NULL;
+		weir__op_answer(op, result);
+	}
+}
+
+/* One that has not ended. */
+struct weir__waiter *weir__lite_waiter(struct weir__lite *lite, int64_t semaphore,
+				       const uint8_t *token)
+{
+	struct weir__view *view = weir__lite_view(lite, semaphore);
+	struct weir__waiter *waiter = view != NULL ? view->waiters : NULL;
+
+	while (waiter != NULL &&
+	       (waiter->over || memcmp(waiter->token, token, WEIR_TOKEN_SIZE) != 0))
+		waiter = waiter->next;
+	return waiter;
+}
+
+/* Several requests of this store may wait under one request id, for one claim: it stays in the
+ * queue until the last of them has had enough. */
+static bool is_shared(struct weir__waiter *waiter)
+{
+	for (struct weir__waiter *other = waiter->view->waiters; other != NULL;
+	     other = other->next) {
+		if (other != waiter && !other->over &&
+		    memcmp(other->token, waiter->token, WEIR_TOKEN_SIZE) == 0)
+			return true;
+	}
+	return false;
+}
+
+void weir__lite_withdraw(struct weir__lite *lite, struct weir__op *op)
+{
+	struct weir__waiter *waiter = op->keeper;
+	struct weir__lite_sem *sem;
+	struct weir__claim *claim;
+	int result = op->give_up;
+
+	if (waiter == NULL || waiter->over)
+		return;
+	sem = is_shared(waiter) ? NULL : weir__lite_sem_by_id(lite, waiter->view->semaphore);
+	if (sem != NULL && weir__rules_withdraw(&sem->rec, lite->now, waiter->token,
+						op->give_up == -ETIMEDOUT, &claim) == 1) {
+		op->sent = lite->sent;
+		weir__op_grant(op, lite->now, claim);
+		result = 0;
+	}
+	weir__lite_leave(lite, waiter, result);
+}
+
+/* ---- giving up while the file cannot be written ---------------------------------------------- */
+
+void weir__lite_abandon(struct weir__lite *lite, struct weir__op *op)
+{
+	struct weir__waiter *waiter = op->keeper;
+	struct weir__abandoned *abandoned = weir__alloc(sizeof(*abandoned));
+
+	if (abandoned != NULL && !is_shared(waiter)) {
+		abandoned->semaphore = waiter->view->semaphore;
+		memcpy(abandoned->token, waiter->token, WEIR_TOKEN_SIZE);
+		abandoned->next = lite->abandoned;
+		lite->abandoned = abandoned;
+		abandoned = NULL;
+	}
+	weir__free(abandoned);
+	weir__lite_leave(lite, waiter, op->give_up);
+}
+
+/* In a transaction. What was granted meanwhile, nobody knows of. */
+void weir__lite_abandoned_end(struct weir__lite *lite)
+{
+	for (struct weir__abandoned *abandoned = lite->abandoned; abandoned != NULL;
+	     abandoned = abandoned->next) {
+		struct weir__lite_sem *sem = weir__lite_sem_by_id(lite, abandoned->semaphore);
+		struct weir__claim *claim;
+
+		if (sem != NULL &&
+		    weir__rules_withdraw(&sem->rec, lite->now, abandoned->token, true, &claim) == 1)
+			(void)weir__rules_release(&sem->rec, lite->now, abandoned->token);
+	}
+}
+
+void weir__lite_abandoned_free(struct weir__lite *lite)
+{
+	while (lite->abandoned != NULL) {
+		struct weir__abandoned *abandoned = lite->abandoned;
+
+		lite->abandoned = abandoned->next;
+		weir__free(abandoned);
+	}
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void weir__lite_waits_each(struct weir__lite *lite,
+			   void (*call)(struct weir__lite *lite, struct weir__waiter *waiter))
+{
+	for (size_t i = 0; i < WEIR__VIEW_BUCKETS; i++) {
+		for (struct weir__view *view = lite->views[i]; view != NULL; view = view->next) {
+			for (struct weir__waiter *waiter = view->waiters; waiter != NULL;
+			     waiter = waiter->next)
+				call(lite, waiter);
+		}
+	}
+}
