@@ -1,0 +1,444 @@
+/* conformance: tapes of random operations, run on the store and on the rule book.
+ *
+ * Every answer and, after each step, the whole picture is compared: who holds which slot, who waits
+ * at which place, fences by their order, the counters. Those who wait are tasks, so that they can
+ * be withdrawn at any time. Steps go through one handle or the other.
+ *
+ * Time. A lease lives long or briefly. The rule book's clock stands still but for the steps that
+ * sleep until all brief ones have expired. If the machine was so slow that a brief one may have
+ * expired before, the tape is given up, and the next one is played. */
+#define LITTLE_CLAIMS 48
+#include "conformance/suite.h"
+#include "support/little_book.h"
+#include "support/stress.h"
+#include "support/tasks.h"
+
+#include <stdlib.h>
+
+enum { MOST_LIVE = 10, STEPS = 120, MODEL_LONG = 1000000, MODEL_BRIEF = 1, SILENCE = 100000000 };
+
+struct player {
+	bool used, waits;
+	uint32_t number; /* names the request and the token in the book */
+	char request_id[24];
+	struct weir_request request;
+	struct weir_store *in;
+	struct weir_lease *lease;
+	struct weir_lease *again; /* what a retry found: to drop it would be to give it back */
+	struct weir_future *task;
+	uint8_t token[WEIR_TOKEN_SIZE]; /* in the book */
+	uint64_t model_fence;
+};
+
+struct tape {
+	struct rng rng;
+	const char *name;
+	struct little_book book;
+	weir_time now;         /* the book's */
+	weir_time brief_until; /* by when the first brief one may expire; 0: there is none */
+	weir_time brief_gone;  /* by when the last one has */
+	bool too_slow;
+	uint32_t next;
+	struct player players[MOST_LIVE];
+	struct {
+		uint64_t model, real;
+	} fences[STEPS];
+	size_t n_fences;
+	uint64_t seed;
+};
+
+static struct weir_store *either(struct tape *tape)
+{
+	return rng_one_in(&tape->rng, 2) ? store : other;
+}
+
+static struct weir__claim *claim_of(struct tape *tape, const struct player *player)
+{
+	return little_by_token(&tape->book.rec, player->token);
+}
+
+static void drop_player(struct player *player)
+{
+	weir_lease_unref(player->lease);
+	weir_lease_unref(player->again);
+	weir_future_unref(player->task);
+	*player = (struct player){ 0 };
+}
+
+static bool is_brief(const struct player *player)
+{
+	return player->request.ttl == BRIEF;
+}
+
+/* ---- grants -------------------------------------------------------------------------------------
+ */
+
+static void compare_grant(struct tape *tape, struct player *player, const struct weir__claim *claim)
+{
+	struct weir_lease_info info = info_of(player->lease);
+
+	assert_int_equal(info.slot, claim->slot);
+	assert_int_equal(info.weight, claim->weight);
+	assert_string_equal(info.request_id, player->request_id);
+	for (size_t i = 0; i < tape->n_fences; i++)
+		assert_int_equal(tape->fences[i].model < claim->fence,
+				 tape->fences[i].real < info.fence);
+	tape->fences[tape->n_fences].model = claim->fence;
+	tape->fences[tape->n_fences++].real = info.fence;
+	player->waits = false;
+	player->model_fence = claim->fence;
+}
+
+/* What the last step did to those who wait: the store must have told them the same. */
+static void deliver(struct tape *tape)
+{
+	for (size_t i = 0; i < MOST_LIVE; i++) {
+		struct player *player = &tape->players[i];
+		struct weir__claim *claim;
+		int result;
+
+		if (!player->used || !player->waits)
+			continue;
+		claim = claim_of(tape, player);
+		if (claim != NULL && claim->state == WEIR__WAITING)
+			continue;
+		result = weir_wait(player->task, weir_after(10 * WEIR_SECOND), NULL);
+		if (claim == NULL) {
+			assert_int_equal(result, -E2BIG);
+			drop_player(player);
+			continue;
+		}
+		assert_int_equal(result, 0);
+		compare_grant(tape, player, claim);
+	}
+	little_forget(&tape->book);
+}
+
+/* ---- the picture --------------------------------------------------------------------------------
+ */
+
+static const struct player *by_request_id(const struct tape *tape, const char *request_id)
+{
+	for (size_t i = 0; i < MOST_LIVE; i++)
+		if (tape->players[i].used && strcmp(tape->players[i].request_id, request_id) == 0)
+			return &tape->players[i];
+	return NULL;
+}
+
+static void compare_picture(struct tape *tape)
+{
+	struct weir__rec *rec = &tape->book.rec;
+	struct seen seen;
+	uint32_t position = 0;
+
+	look(either(tape), tape->name, &seen);
+	assert_true(seen.found);
+	assert_int_equal(seen.info.limit, rec->limit);
+	assert_int_equal(seen.info.held, rec->held);
+	assert_int_equal(seen.n_holders, rec->holders);
+	assert_int_equal(seen.n_waiters, rec->waiting);
+	assert_int_equal(seen.info.granted_at_once, rec->counters.at_once);
+	assert_int_equal(seen.info.granted_after_wait, rec->counters.after_wait);
+	assert_int_equal(seen.info.refused, rec->counters.refused);
+	assert_int_equal(seen.info.expired, rec->counters.expired);
+	for (struct weir__claim *claim = little_head(rec); claim != NULL;
+	     claim = little_after(rec, claim), position++) {
+		assert_string_equal(seen.waiters[position].request_id, claim->request_id);
+		assert_int_equal(seen.waiters[position].position, position + 1);
+		assert_int_equal(seen.waiters[position].weight, claim->weight);
+	}
+	for (uint32_t i = 0; i < seen.n_holders; i++) {
+		const struct player *player = by_request_id(tape, seen.holders[i].request_id);
+		const struct weir__claim *claim = player != NULL ? claim_of(tape, player) : NULL;
+
+		assert_non_null(claim);
+		assert_int_equal(claim->state, WEIR__HOLDING);
+		assert_int_equal(seen.holders[i].slot, claim->slot);
+		assert_true(i == 0 || seen.holders[i].slot > seen.holders[i - 1].slot);
+	}
+}
+
+/* ---- steps --------------------------------------------------------------------------------------
+ */
+
+TASK(ask)
+{
+	struct player *player = arg;
+
+	return weir_acquire(player->in, &player->request, &player->lease);
+}
+
+static void note_brief(struct tape *tape, weir_time asked)
+{
+	if (tape->brief_until == 0)
+		tape->brief_until = asked + BRIEF;
+	tape->brief_gone = weir_now() + BRIEF;
+}
+
+static struct player *new_player(struct tape *tape)
+{
+	for (size_t i = 0; i < MOST_LIVE; i++) {
+		struct player *player = &tape->players[i];
+
+		if (player->used)
+			continue;
+		player->used = true;
+		player->number = ++tape->next;
+		player->in = either(tape);
+		(void)snprintf(player->request_id, sizeof(player->request_id), "r%u",
+			       player->number);
+		memcpy(player->token, &player->number, sizeof(player->number));
+		player->request = (struct weir_request){
+			.name = tape->name,
+			.request_id = player->request_id,
+			.weight = 1 + rng_below(&tape->rng, 3),
+			.ttl = rng_one_in(&tape->rng, 3) ? BRIEF : LONG,
+		};
+		return player;
+	}
+	return NULL;
+}
+
+/* In the queue, or answered. */
+static void until_asked(struct tape *tape, struct player *player)
+{
+	struct seen seen;
+
+	while (!weir_future_done(player->task)) {
+		(void)weir_sleep(100 * WEIR_US);
+		look(store, tape->name, &seen);
+		for (uint32_t i = 0; i < seen.n_waiters; i++)
+			if (strcmp(seen.waiters[i].request_id, player->request_id) == 0)
+				return;
+	}
+}
+
+static void request(struct tape *tape)
+{
+	struct player *player = new_player(tape);
+	struct weir__claim *claim = little_room(&tape->book), *got = NULL;
+	weir_time asked = weir_now();
+	bool wait = !rng_one_in(&tape->rng, 3);
+	int expected, result;
+
+	if (player == NULL || claim == NULL) {
+		if (player != NULL)
+			drop_player(player);
+		return;
+	}
+	claim->weight = player->request.weight;
+	claim->ttl = is_brief(player) ? MODEL_BRIEF : MODEL_LONG;
+	claim->request_id = player->request_id;
+	memcpy(claim->token, player->token, WEIR_TOKEN_SIZE);
+	expected = weir__rules_request(&tape->book.rec, tape->now, claim, wait, SILENCE, &got);
+	player->request.deadline = wait ? WEIR_NEVER : 0;
+	player->task = spawn(ask, player);
+	if (expected == 1) {
+		player->waits = true;
+		until_asked(tape, player);
+		assert_false(weir_future_done(player->task));
+	} else {
+		result = weir_wait(player->task, weir_after(10 * WEIR_SECOND), NULL);
+		assert_int_equal(result, expected);
+		if (expected == 0)
+			compare_grant(tape, player, got);
+		else
+			drop_player(player);
+	}
+	if (is_brief(player))
+		note_brief(tape, asked);
+}
+
+static void withdraw(struct tape *tape, struct player *player)
+{
+	struct weir__claim *got;
+
+	assert_int_equal(
+		weir__rules_withdraw(&tape->book.rec, tape->now, player->token, false, &got), 0);
+	(void)weir_cancel(player->task);
+	assert_int_equal(weir_wait(player->task, WEIR_NEVER, NULL), -ECANCELED);
+	drop_player(player);
+}
+
+static void renew(struct tape *tape, struct player *player)
+{
+	struct weir__claim *got;
+	int expected = weir__rules_renew(&tape->book.rec, tape->now, player->token,
+					 is_brief(player) ? MODEL_BRIEF : MODEL_LONG, &got);
+
+	assert_int_equal(weir_renew(player->lease, 0), expected);
+	if (is_brief(player))
+		note_brief(tape, tape->brief_until - BRIEF); /* the earliest is as early as ever */
+}
+
+static void release(struct tape *tape, struct player *player)
+{
+	int expected = weir__rules_release(&tape->book.rec, tape->now, player->token);
+
+	assert_int_equal(weir_release(player->lease), expected);
+	if (rng_one_in(&tape->rng, 2))
+		assert_int_equal(weir_release(player->lease), -ESTALE);
+	drop_player(player);
+}
+
+static void evict(struct tape *tape, struct player *player)
+{
+	struct weir_lease_info info = info_of(player->lease);
+	int expected = weir__rules_evict(&tape->book.rec, tape->now, player->token);
+
+	assert_int_equal(weir_evict(either(tape), tape->name, info.token), expected);
+	while (weir_lease_held(player->lease))
+		(void)weir_sleep(100 * WEIR_US);
+	drop_player(player);
+}
+
+/* The same request id again, from anywhere, finds the lease or, as a try, nothing. */
+static void retry(struct tape *tape, struct player *player)
+{
+	struct weir_request again = player->request;
+	struct weir__claim claim = { .weight = player->request.weight,
+				     .ttl = MODEL_LONG,
+				     .request_id = player->request_id };
+	struct weir__claim *got = NULL;
+	struct weir_lease *found = NULL;
+	int expected;
+
+	if (player->again != NULL || claim_of(tape, player) == NULL ||
+	    (!player->waits && claim_of(tape, player)->expires <= tape->now))
+		return; /* it would be a new request, by nobody */
+	again.deadline = 0;
+	expected = weir__rules_request(&tape->book.rec, tape->now, &claim, false, SILENCE, &got);
+	assert_int_equal(weir_acquire(either(tape), &again, &found), expected);
+	if (expected < 0)
+		return;
+	assert_memory_equal(info_of(found).token, info_of(player->lease).token, WEIR_TOKEN_SIZE);
+	assert_int_equal(info_of(found).fence, info_of(player->lease).fence);
+	player->again = found;
+}
+
+static void resize(struct tape *tape)
+{
+	uint32_t limit = rng_below(&tape->rng, 6);
+
+	assert_int_equal(weir__rules_resize(&tape->book.rec, tape->now, limit), 0);
+	assert_int_equal(weir_set_limit(either(tape), tape->name, limit), 0);
+}
+
+static void expire(struct tape *tape)
+{
+	if (tape->brief_until == 0)
+		return;
+	(void)weir_sleep_until(tape->brief_gone + 20 * WEIR_MS);
+	tape->now += MODEL_BRIEF;
+	tape->brief_until = 0;
+	(void)weir__rules_expire(&tape->book.rec, tape->now, UINT32_MAX);
+	/* Brief ones that were granted in this very step live on from now. */
+	for (uint32_t i = 0; i < tape->book.n_told; i++)
+		if (tape->book.told[i].event == WEIR__GRANTED)
+			note_brief(tape, weir_now() - BRIEF / 2);
+}
+
+static void step(struct tape *tape)
+{
+	struct player *player = &tape->players[rng_below(&tape->rng, MOST_LIVE)];
+	uint32_t what = rng_below(&tape->rng, 16);
+
+	if (rng_one_in(&tape->rng, 40)) {
+		expire(tape);
+	} else if (rng_one_in(&tape->rng, 12)) {
+		resize(tape);
+	} else if (!player->used) {
+		request(tape);
+	} else if (what < 4) {
+		retry(tape, player);
+	} else if (player->waits) {
+		if (what < 8)
+			withdraw(tape, player);
+	} else if (what < 7) {
+		renew(tape, player);
+	} else if (what < 9) {
+		evict(tape, player);
+	} else if (what < 13) {
+		release(tape, player);
+	}
+}
+
+/* Whoever was granted with a brief life just now. */
+static void note_grants(struct tape *tape)
+{
+	for (uint32_t i = 0; i < tape->book.n_told; i++)
+		if (tape->book.told[i].event == WEIR__GRANTED)
+			note_brief(tape, weir_now() - BRIEF / 10);
+}
+
+static void clear(struct tape *tape)
+{
+	(void)weir__rules_resize(&tape->book.rec, tape->now, 10000);
+	assert_int_equal(weir_set_limit(store, tape->name, 10000), 0);
+	for (size_t i = 0; i < MOST_LIVE; i++) {
+		struct player *player = &tape->players[i];
+
+		if (!player->used)
+			continue;
+		if (player->task != NULL)
+			(void)weir_wait(player->task, WEIR_NEVER, NULL);
+		if (player->lease != NULL)
+			(void)weir_release(player->lease);
+		drop_player(player);
+	}
+	weir__slots_done(&tape->book.rec.slots);
+}
+
+TASK(play)
+{
+	struct tape *tape = arg;
+
+	assert_int_equal(weir_ensure(store, tape->name, 3), 1);
+	assert_int_equal(weir__rules_resize(&tape->book.rec, tape->now, 3), 0);
+	for (int i = 0; i < STEPS; i++) {
+		step(tape);
+		if (tape->brief_until != 0 && weir_now() > tape->brief_until - BRIEF / 5) {
+			/* Before they expire, let them; if it is too late for that, give up. */
+			if (weir_now() > tape->brief_until - 5 * WEIR_MS) {
+				tape->too_slow = true;
+				break;
+			}
+			note_grants(tape);
+			deliver(tape);
+			expire(tape);
+		}
+		note_grants(tape);
+		deliver(tape);
+		compare_picture(tape);
+	}
+	clear(tape);
+	return 0;
+}
+
+static int seeds = 12;
+
+TEST(tapes_agree_with_the_rule_book_L1_L2_L3_L4_L7_L8_L9)
+{
+	int played = 0, given_up = 0;
+
+	for (uint64_t seed = 1; played < seeds && given_up < 4 * seeds; seed++) {
+		struct tape *tape = calloc(1, sizeof(*tape));
+
+		assert_non_null(tape);
+		tape->rng.state = tape->seed = seed;
+		tape->name = fresh_name();
+		little_init(&tape->book);
+		run_on(WEIR_CLOCK_REAL, play, tape);
+		given_up += tape->too_slow;
+		played += !tape->too_slow;
+		free(tape);
+	}
+	(void)printf("%d tapes of %d steps, %d given up because the machine was slow\n", played,
+		     STEPS, given_up);
+	assert_true(played > 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	CONFORMANCE(tapes_agree_with_the_rule_book_L1_L2_L3_L4_L7_L8_L9),
+};
+GROUP(tapes, tests);
