@@ -39,4 +39,11 @@ void weir__table_done(struct weir__table *table);
 /* The hash of some bytes; a `seed` that nobody knows keeps others from choosing collisions. */
 uint64_t weir__hash(const void *bytes, size_t size, uint64_t seed);
 
+/* The hash of a number that is random already, or counted up: all bits of it matter in all bits. */
+static inline uint64_t weir__hash_number(uint64_t number)
+{
+	number *= UINT64_C(0x9e3779b97f4a7c15);
+	return number ^ number >> 32;
+}
+
 #endif

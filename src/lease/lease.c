@@ -24,7 +24,8 @@ static int ask_about(struct weir_lease *lease, struct weir__op *op)
 
 	op->name = lease->name;
 	op->lease = lease;
-	op->sent = weir__boottime();
+	if (op->verb == WEIR__RENEW)
+		op->sent = weir__boottime();
 	memcpy(op->token, lease->token, WEIR_TOKEN_SIZE);
 	result = weir__store_ask(lease->store, op);
 	return result == -ENOENT ? stale(lease) : result;

@@ -20,11 +20,6 @@ static struct weir__ledger_part *part_of(struct weir__ledger *ledger, uint64_t h
 	return &ledger->parts[hash >> 60 & (WEIR__LEDGER_PARTS - 1)];
 }
 
-static uint64_t token_hash(const uint8_t *token)
-{
-	return weir__hash(token, WEIR_TOKEN_SIZE, 0);
-}
-
 static uint64_t stack_hash(uint64_t holder, const char *name)
 {
 	return weir__hash(name, strlen(name), holder);
@@ -40,7 +35,7 @@ void weir__ledger_done(struct weir__ledger *ledger)
 
 void weir__ledger_add(struct weir__ledger *ledger, struct weir_lease *lease)
 {
-	uint64_t hash = token_hash(lease->token);
+	uint64_t hash = weir__token_hash(lease->token);
 	struct weir__ledger_part *part = part_of(ledger, hash);
 
 	weir__lock(&part->lock);
@@ -76,7 +71,7 @@ bool weir__ledger_ref(struct weir_lease *lease)
 
 struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t *token)
 {
-	uint64_t hash = token_hash(token);
+	uint64_t hash = weir__token_hash(token);
 	struct weir__ledger_part *part = part_of(ledger, hash);
 	struct weir_lease *found = NULL;
 

@@ -24,6 +24,15 @@ struct weir__ledger {
 	struct weir__ledger_part parts[WEIR__LEDGER_PARTS];
 };
 
+/* Of the part of a token that differs in all that a process draws. */
+static inline uint64_t weir__token_hash(const uint8_t *token)
+{
+	uint64_t low;
+
+	__builtin_memcpy(&low, token, sizeof(low));
+	return weir__hash_number(low);
+}
+
 void weir__ledger_done(struct weir__ledger *ledger);
 
 /* The lease's token must be set. */

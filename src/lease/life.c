@@ -23,12 +23,9 @@ static char *put_text(char *at, const char *text, const char **ret)
 static void put_private_id(char *at, const struct weir_store *store, const uint8_t *token)
 {
 	static const char digits[] = "0123456789abcdef";
-	uint64_t word[2] = { store->id_base, 0 };
-	uint64_t low;
-
 	/* Not the token, which is nobody's to know; but as different as tokens are. */
-	memcpy(&low, token, sizeof(low));
-	word[1] = weir__hash(&low, sizeof(low), store->id_base);
+	uint64_t word[2] = { store->id_base, weir__token_hash(token) ^ store->id_base };
+
 	for (int i = 0; i < ID_SIZE - 1; i++)
 		at[i] = digits[word[i / 16] >> (60 - i % 16 * 4) & 15];
 	at[ID_SIZE - 1] = '\0';

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "lease/ledger.h"
 #include "store/memory.h"
 
 static struct weir__memory_rec *rec_of(struct weir__rec *rec)
@@ -20,7 +21,7 @@ static struct weir__memory_claim *claim_of(struct weir__claim *claim)
 
 static struct weir__claim *by_token(struct weir__rec *rec, const uint8_t *token)
 {
-	uint64_t hash = weir__hash(token, WEIR_TOKEN_SIZE, 0);
+	uint64_t hash = weir__token_hash(token);
 	struct weir__link *link = weir__table_find(&rec_of(rec)->shard->tokens, hash);
 
 	for (; link != NULL; link = weir__table_again(link)) {
@@ -110,8 +111,7 @@ static void enter(struct weir__memory_rec *rec, struct weir__memory_claim *claim
 {
 	struct weir__memory_shard *shard = rec->shard;
 
-	weir__table_add(&shard->tokens, &claim->by_token,
-			weir__hash(claim->claim.token, WEIR_TOKEN_SIZE, 0));
+	weir__table_add(&shard->tokens, &claim->by_token, weir__token_hash(claim->claim.token));
 	if (claim->has_id)
 		weir__table_add(&shard->ids, &claim->by_id,
 				weir__memory_id_hash(rec, claim->claim.request_id));
