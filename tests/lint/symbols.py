@@ -1,6 +1,6 @@
-"""What the library exports, what the headers declare and what the manual documents are the same.
+"""What the libraries export, what the headers declare and what the manual documents are the same.
 
-    symbols.py LIBWEIR.SO
+    symbols.py LIBRARY.SO...
 """
 
 import re
@@ -39,9 +39,12 @@ def compare(problems, have, have_name, want, want_name):
 
 def main():
     problems = []
-    in_library, in_headers = exported(sys.argv[1]), declared()
+    in_libraries = [exported(library) for library in sys.argv[1:]]
+    in_library, in_headers = set().union(*in_libraries), declared()
+    if len(in_library) != sum(len(symbols) for symbols in in_libraries):
+        problems.append("a function is exported by more than one library")
     in_manual, pages = documented()
-    compare(problems, in_library, "exported by the library", in_headers, "declared in a header")
+    compare(problems, in_library, "exported by a library", in_headers, "declared in a header")
     compare(problems, in_headers, "declared in a header", in_manual, "in a SYNOPSIS")
     report(problems, f"{len(in_headers)} functions, {pages} pages")
 
