@@ -413,6 +413,8 @@ void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
 void weir__lite_send(struct weir__lite *lite);
 /* Whether somebody listens at an agent's socket. */
 enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent);
+/* Removes the socket of an agent that is dead. */
+void weir__lite_inbox_bury(struct weir__lite *lite, int64_t agent);
 /* Removes sockets and FIFOs that belong to nobody any more. In a transaction. */
 void weir__lite_sweep(struct weir__lite *lite);
 void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news);

@@ -204,6 +204,7 @@ static void bury(struct weir__lite_sem *sem, const uint8_t *token)
 	if (claim == NULL)
 		return;
 	weir__lite_unbind(sem->lite, token, claim->claim.state != WEIR__HOLDING);
+	weir__lite_inbox_bury(sem->lite, claim->who.agent);
 	weir__rules_bury(&sem->rec, sem->lite->now, &claim->claim);
 }
 

@@ -228,6 +228,16 @@ void weir__lite_send(struct weir__lite *lite)
 
 /* ---- leftovers ------------------------------------------------------------------------------- */
 
+void weir__lite_inbox_bury(struct weir__lite *lite, int64_t agent)
+{
+	char name[20];
+
+	if (weir__lite_listens(lite, agent) != WEIR__DEAD)
+		return;
+	socket_name(name, agent);
+	(void)unlinkat(lite->dir, name, 0);
+}
+
 static bool is_left_over(struct weir__lite *lite, const char *name)
 {
 	size_t length = strlen(name);
