@@ -103,22 +103,29 @@ static bool leave_waits(struct weir_store *store, struct weir__op *op, int give_
 }
 
 /* Returns what ended the wait before there was an answer, or 0. In either case there is one now
- * (P5): a withdrawal is answered, too, and perhaps by a grant in the last moment. */
+ * (P5): a withdrawal is answered, too, and perhaps by a grant in the last moment. A try does not
+ * wait for anybody but the engine, so there is nothing to withdraw. */
 static int wait(struct weir_store *store, struct weir__op *op, weir_time deadline)
 {
-	int give_up;
+	int give_up = 0;
+	bool joined = op->wait && join_waits(store, op);
 
-	if (!join_waits(store, op)) {
+	if (op->wait && !joined) {
+		op->withdrawn = true;
 		op->give_up = -ESHUTDOWN;
 		store->engine->withdraw(store, op);
-		weir__op_wait(op);
-		return -ESHUTDOWN;
 	}
-	give_up = weir__op_wait_until(op, deadline);
-	if (leave_waits(store, op, give_up))
-		store->engine->withdraw(store, op);
-	if (give_up != 0)
+	if (joined) {
+		give_up = weir__op_wait_until(op, deadline);
+		if (leave_waits(store, op, give_up))
+			store->engine->withdraw(store, op);
+	}
+	if (!joined || give_up != 0)
 		weir__op_wait(op);
+	/* The answer may have been on its way already: then nobody has looked at the withdrawal,
+	 * and nobody may, for the operation ends here. */
+	if (op->withdrawn)
+		weir__agent_forget(store->agent, op);
 	return weir__gate_is_shut(store) ? -ESHUTDOWN : give_up;
 }
 

@@ -247,6 +247,28 @@ void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op)
 	unlock_and_ring(agent, must_ring(agent, 0));
 }
 
+void weir__agent_forget(struct weir__agent *agent, struct weir__op *op)
+{
+	struct queue *queue = &agent->withdrawn;
+	struct weir__op *before = NULL;
+
+	if (is_elsewhere(agent))
+		return;
+	weir__lock(&agent->lock);
+	for (struct weir__op *at = queue->first; at != NULL; before = at, at = at->withdraw_next) {
+		if (at != op)
+			continue;
+		if (before != NULL)
+			before->withdraw_next = op->withdraw_next;
+		else
+			queue->first = op->withdraw_next;
+		if (queue->last == op)
+			queue->last = before;
+		break;
+	}
+	weir__unlock(&agent->lock);
+}
+
 void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer, weir_time boottime)
 {
 	if (weir__agent_start(agent) == -ESHUTDOWN)

@@ -60,6 +60,9 @@ bool weir__agent_is_self(const struct weir__agent *agent);
 /* From any thread. */
 void weir__agent_submit(struct weir__agent *agent, struct weir__op *op);
 void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op);
+/* After the answer, before the operation's memory is used for something else: takes back a
+ * withdrawal that the agent has not looked at. What it has looked at it answers afterwards. */
+void weir__agent_forget(struct weir__agent *agent, struct weir__op *op);
 
 /* From any thread. Setting one that is set moves it. After unset has returned the timer is not
  * firing and will not, unless it is the timer's own function that calls. */
