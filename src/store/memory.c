@@ -211,11 +211,19 @@ static struct weir__memory_claim *new_claim(struct weir_store *store, struct wei
 	return claim;
 }
 
+/* One that waits already is not one more. */
+static bool may_wait(const struct weir_store *store, struct weir__memory_rec *rec,
+		     const struct weir__op *op)
+{
+	return rec->rec.waiting < store->bounds.max_waiting ||
+	       (!op->private_id && rec->rec.book->by_request(&rec->rec, op->request_id) != NULL);
+}
+
 static int request(struct weir_store *store, struct weir__memory_rec *rec, struct weir__op *op,
 		   weir_time now)
 {
 	struct weir__memory_claim *claim = new_claim(store, rec, op);
-	bool room = rec->rec.waiting < store->bounds.max_waiting;
+	bool room = may_wait(store, rec, op);
 	struct weir__claim *found = NULL;
 	int result;
 
@@ -231,8 +239,6 @@ static int request(struct weir_store *store, struct weir__memory_rec *rec, struc
 	if (result == 0) {
 		weir__op_grant(op, now, found);
 		op->sent = now;
-	} else if (result == 1 && !op->wait) {
-		return -EAGAIN; /* its place in the queue is another asker's */
 	} else if (result == 1) {
 		claim = (struct weir__memory_claim *)found;
 		op->keeper = claim;
@@ -479,26 +485,32 @@ static int open_memory(struct weir_store *store, const struct weir__url *url, ch
 	return 0;
 }
 
-/* Everything held through the handle was given back before. What its bounds on time keep a moment
- * longer than the handle must not point to it. */
+static struct weir__memory_claim *any_of(const struct weir__memory_shard *shard,
+					 const struct weir_store *store)
+{
+	struct weir__link *link = NULL;
+
+	while ((link = weir__table_next(&shard->tokens, link)) != NULL) {
+		if (weir__memory_claim_of(link)->store == store)
+			return weir__memory_claim_of(link);
+	}
+	return NULL;
+}
+
+/* Everything held through the handle was given back before; what was not, for whatever reason, must
+ * not point to it. */
 static void close_memory(struct weir_store *store)
 {
 	struct weir__memory_space *space = store->state;
 
 	for (int i = 0; i < WEIR__MEMORY_SHARDS; i++) {
 		struct weir__memory_shard *shard = &space->shards[i];
-		struct weir__link *link = NULL;
-		struct weir__link *next;
+		struct weir__memory_claim *claim;
 
 		weir__lock(&shard->lock);
-		for (link = weir__table_next(&shard->tokens, NULL); link != NULL; link = next) {
-			struct weir__memory_claim *claim = weir__memory_claim_of(link);
-
-			next = weir__table_next(&shard->tokens, link);
-			if (claim->store == store) {
-				claim->store = NULL;
-				weir__rules_bury(&claim->rec->rec, weir__boottime(), &claim->claim);
-			}
+		while ((claim = any_of(shard, store)) != NULL) {
+			claim->store = NULL;
+			weir__rules_bury(&claim->rec->rec, weir__boottime(), &claim->claim);
 		}
 		unlock(shard);
 	}
