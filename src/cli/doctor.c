@@ -1,0 +1,254 @@
+/* cli: weir doctor. Looks at the store as it lies there, then from the inside, and says what to do
+ * about what it finds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/table.h"
+
+#define LONG_WAIT (60 * WEIR_SECOND)
+
+enum grade { FINE, ATTENTION, BROKEN };
+
+struct report {
+	const struct options *options;
+	struct json json;
+	enum grade worst;
+	bool colour;
+	uint32_t semaphores, holders, waiters;
+};
+
+__attribute__((format(printf, 4, 5))) static void
+finding(struct report *report, enum grade grade, const char *about, const char *format, ...)
+{
+	static const char *const words[] = { "ok", "attention", "broken" };
+	static const char *const colours[] = { "\033[32m", "\033[33m", "\033[31m" };
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (grade > report->worst)
+		report->worst = grade;
+	if (report->options->json) {
+		json_key(&report->json, NULL);
+		json_open(&report->json, "{");
+		json_text(&report->json, "grade", words[grade]);
+		json_text(&report->json, "about", about);
+		json_text(&report->json, "text", text);
+		json_close(&report->json, "}");
+		return;
+	}
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	printf("%s%-9s%s %-9s %s\n", report->colour ? colours[grade] : "", words[grade],
+	       report->colour ? "\033[0m" : "", about, text);
+}
+
+/* ---- from outside ---- */
+
+/* A filesystem on which the locks of several machines are not ours to trust. */
+static const char *network_filesystem(const char *path)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} known[] = {
+		{ 0x6969, "NFS" },      { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB" },
+		{ 0x517b, "SMB" },      { 0x01021997, "9p" },   { 0x00c36400, "Ceph" },
+		{ 0x5346414f, "AFS" },  { 0x47504653, "GPFS" }, { 0x0bd00bd0, "Lustre" },
+		{ 0x01161970, "GFS2" },
+	};
+	struct statfs stats;
+
+	if (statfs(path, &stats) < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if ((uint32_t)stats.f_type == (uint32_t)known[i].type)
+			return known[i].name;
+	}
+	return NULL;
+}
+
+static void check_access(struct report *report, const char *what, const char *path,
+			 const struct stat *status)
+{
+	mode_t mode = status->st_mode & 07777;
+
+	if (status->st_uid != geteuid() && status->st_uid != 0)
+		finding(report, BROKEN, what,
+			"%s belongs to user %u: who owns it can forge leases. Use a store of your "
+			"own",
+			path, status->st_uid);
+	else if (mode & 022 && !(mode & 020 && !(mode & 02)))
+		finding(report, BROKEN, what,
+			"%s can be changed by everybody (mode %04o): chmod go-rwx %s", path, mode,
+			path);
+	else if (mode & 077)
+		finding(report, ATTENTION, what,
+			"others can look at it (mode %04o), and see tokens: chmod go-rwx %s", mode,
+			path);
+	else
+		finding(report, FINE, what, "%s, mode %04o", path, mode);
+}
+
+static void check_file(struct report *report, const char *path)
+{
+	char *directory = strdup(path);
+	struct stat status;
+	const char *network;
+	char *slash;
+
+	if (!directory)
+		return;
+	slash = strrchr(directory, '/');
+	if (slash)
+		slash[slash == directory] = '\0';
+	else
+		strcpy(directory, ".");
+	if (stat(directory, &status) < 0) {
+		finding(report, FINE, "directory", "%s is not there yet: it is made on first use",
+			directory);
+		free(directory);
+		return;
+	}
+	check_access(report, "directory", directory, &status);
+	network = network_filesystem(directory);
+	if (network)
+		finding(report, BROKEN, "disk",
+			"%s is on a network filesystem (%s), where locks of several machines "
+			"cannot be trusted: say --store sqlite:PATH with a local path",
+			directory, network);
+	if (lstat(path, &status) < 0)
+		finding(report, FINE, "file", "%s is not there yet: it is made on first use", path);
+	else if (!S_ISREG(status.st_mode))
+		finding(report, BROKEN, "file", "%s is not a file: choose another path", path);
+	else
+		check_access(report, "file", path, &status);
+	free(directory);
+}
+
+static void check_url(struct report *report)
+{
+	const char *url = report->options->store ? report->options->store : getenv("WEIR_STORE");
+	char *path;
+
+	if (url && *url) {
+		path = strncmp(url, "sqlite:", 7) == 0 ? strdup(url + 7) : NULL;
+		if (path)
+			path[strcspn(path, "?")] = '\0';
+	} else {
+		path = default_path();
+	}
+	if (path && *path)
+		check_file(report, path);
+	free(path);
+}
+
+/* ---- from inside ---- */
+
+static int see_semaphore(void *arg, const struct weir_sem_info *info)
+{
+	struct report *report = arg;
+
+	report->semaphores++;
+	report->holders += info->holders;
+	report->waiters += info->waiting;
+	if (info->limit == 0 && info->waiting)
+		finding(report, ATTENTION, "paused",
+			"%s is paused and %u wait: 'weir limit %s N' lets them go on", info->name,
+			info->waiting, info->name);
+	else if (info->limit && info->held > info->limit)
+		finding(report, FINE, "shrunk",
+			"%s: %u permits are out with a limit of %u: new ones follow when enough "
+			"have come back",
+			info->name, info->held, info->limit);
+	if (info->renewals_failed)
+		finding(report, FINE, "renewals", "%s: %llu renewals came too late since it exists",
+			info->name, (unsigned long long)info->renewals_failed);
+	return 0;
+}
+
+static int see_holder(void *arg, const struct weir_claim_info *info)
+{
+	struct report *report = arg;
+	char token[TOKEN_TEXT + 1];
+
+	if (info->pid <= 0 || kill((pid_t)info->pid, 0) == 0 || errno != ESRCH)
+		return 0;
+	token_print(info->token, token);
+	finding(report, ATTENTION, "stale",
+		"%s: holder %s (process %lld) is gone from here. If a process it started lives, "
+		"that one has the permit; else 'weir evict %s %.*s' frees it",
+		info->name, info->owner, (long long)info->pid, info->name, TOKEN_SHOWN, token);
+	return 0;
+}
+
+static int see_waiter(void *arg, const struct weir_claim_info *info)
+{
+	struct report *report = arg;
+
+	if (info->position == 1 && info->age > LONG_WAIT)
+		finding(report, ATTENTION, "waiting",
+			"%s: %s is next and has waited for %s: see "
+			"weir show %s",
+			info->name, info->owner, time_text(info->age).text, info->name);
+	return 0;
+}
+
+static void check_inside(struct report *report, struct weir_store *store)
+{
+	static const struct weir_visitor visitor = { see_semaphore, see_holder, see_waiter };
+	int reaped = weir_reap(store, 1000000);
+	int error;
+
+	if (reaped > 0)
+		finding(report, FINE, "expired", "%d leases had expired and were cleared away",
+			reaped);
+	error = reaped < 0 ? reaped : weir_list(store, NULL, 0, &visitor, report);
+	if (error < 0)
+		finding(report, BROKEN, "store", "%s", weir_store_error(store));
+	else
+		finding(report, FINE, "store", "%u semaphores, %u holders, %u waiting",
+			report->semaphores, report->holders, report->waiters);
+}
+
+int command_doctor(const struct options *options)
+{
+	static const int codes[] = { 0, EXIT_ATTENTION, EXIT_STORE };
+	struct report report = { .options = options,
+				 .json = { .stream = stdout },
+				 .colour = wants_colour(stdout) };
+	struct weir_store *store;
+	int code;
+
+	if (options->n_args > 0)
+		return fail(EXIT_USAGE, "doctor takes no arguments: --store says which store");
+	if (options->json)
+		json_open(&report.json, "[");
+	else
+		printf("weir %s\n", weir_version());
+	check_url(&report);
+	code = open_store(options, &store);
+	if (code == 0) {
+		finding(&report, FINE, "open", "the store can be reached and its version is ours");
+		check_inside(&report, store);
+		weir_store_close(store);
+	} else {
+		finding(&report, BROKEN, "open", "%s", weir_store_error(NULL));
+	}
+	if (options->json)
+		json_close(&report.json, "]\n");
+	code = code == EXIT_USAGE ? code : codes[report.worst];
+	return finish_output(code);
+}

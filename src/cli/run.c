@@ -1,0 +1,197 @@
+/* cli: weir run. A command runs only while its lease is live. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define DEFAULT_TTL (30 * WEIR_SECOND)
+#define DEFAULT_KILL_AFTER (5 * WEIR_SECOND)
+/* What the store's end of a lease comes after ours at most, and the time it takes to act. */
+#define MARGIN (1200 * WEIR_MS)
+
+/* NAME [--] COMMAND..., NAME -c STRING, or with --id no NAME. -1, or an exit code. */
+static int find_command(struct options *options, const char **ret_name, char ***ret_argv)
+{
+	static char *shell[] = { "/bin/sh", "-c", NULL, NULL };
+	char **args = options->args;
+
+	*ret_name = options->id ? options->id : *args ? *args++ : NULL;
+	if (!*ret_name)
+		return fail(EXIT_USAGE, "say a name and a command: weir run NAME COMMAND");
+	if (!weir_name_valid(*ret_name))
+		return fail(EXIT_USAGE, "'%.200s' is not a name: 1 to 200 of A-Z a-z 0-9 - _ : / .",
+			    *ret_name);
+	if (!options->shell && *args && strcmp(*args, "-c") == 0) {
+		if (!args[1])
+			return fail(EXIT_USAGE, "-c needs a value, STRING: see weir run --help");
+		options->shell = args[1];
+		args += 2;
+	} else if (*args && strcmp(*args, "--") == 0) {
+		args++;
+	}
+	if (options->shell && *args)
+		return fail(EXIT_USAGE,
+			    "-c takes one string as the whole command, and here is "
+			    "more: '%s'",
+			    *args);
+	if (!options->shell && !*args)
+		return fail(EXIT_USAGE, "say what to run: weir run %s COMMAND", *ret_name);
+	if (!options->shell && !**args)
+		return fail(EXIT_NOT_FOUND, "the command is an empty word");
+	shell[2] = (char *)options->shell;
+	*ret_argv = options->shell ? shell : args;
+	return -1;
+}
+
+/* TERM must come after the last renewal that could have helped, and KILL before the end. */
+static int settle_kill_after(struct options *options)
+{
+	weir_time ttl = options->ttl ? options->ttl : DEFAULT_TTL;
+
+	if (options->has_kill_after && options->kill_after > ttl / 2)
+		return fail(EXIT_USAGE,
+			    "--kill-after can be half of the TTL at most: --ttl %s or more for "
+			    "that",
+			    time_text(2 * options->kill_after).text);
+	if (!options->has_kill_after)
+		options->kill_after = DEFAULT_KILL_AFTER < ttl / 3 ? DEFAULT_KILL_AFTER : ttl / 3;
+	return -1;
+}
+
+static void tell_acquired(const struct options *options, const struct weir_lease_info *info)
+{
+	struct json json = { .stream = stderr };
+
+	if (!options->json) {
+		note(options, "%s: slot %u, fence %llu, after %s", info->name, info->slot,
+		     (unsigned long long)info->fence, time_text(info->waited).text);
+		return;
+	}
+	json_open(&json, "{");
+	json_text(&json, "event", "acquired");
+	json_text(&json, "name", info->name);
+	json_text(&json, "owner", info->owner);
+	json_number(&json, "slot", info->slot);
+	json_number(&json, "fence", info->fence);
+	json_seconds(&json, "waited", info->waited);
+	json_close(&json, "}\n");
+	fflush(stderr);
+}
+
+static void tell_ended(const struct options *options, const char *name, int code)
+{
+	struct json json = { .stream = stderr };
+
+	if (!options->json) {
+		note(options, "%s: the command ended with exit code %d", name, code);
+		return;
+	}
+	json_open(&json, "{");
+	json_text(&json, "event", "ended");
+	json_text(&json, "name", name);
+	json_number(&json, "code", (uint64_t)code);
+	json_close(&json, "}\n");
+	fflush(stderr);
+}
+
+/* Whether a process of the command is left, one that inherited the binding descriptor. Ours is
+ * given up to see that: the number stays taken, by something else, for the lease to close. */
+static bool others_are_bound(int bind_fd)
+{
+	char path[32];
+	char byte;
+	int end, nothing;
+	bool bound = false;
+
+	if (bind_fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", bind_fd);
+	end = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	nothing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (end >= 0 && nothing >= 0 && dup3(nothing, bind_fd, O_CLOEXEC) >= 0)
+		bound = read(end, &byte, 1) < 0 && errno == EAGAIN;
+	if (end >= 0)
+		close(end);
+	if (nothing >= 0)
+		close(nothing);
+	return bound;
+}
+
+static int cannot_run(const char *command, int why)
+{
+	return fail(why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, "cannot run %s: %s", command,
+		    why == ENOENT ? "there is no such command" : strerror(why));
+}
+
+/* With the lease in hand. *ret_keep: the command has left processes behind, and they have it. */
+static int run_under(const struct options *options, struct weir_lease *lease, char **argv,
+		     bool *ret_keep, int *ret_died_of)
+{
+	struct child child = { .argv = argv, .terminal = terminal_to_hand_over() };
+	struct weir_lease_info info;
+	int why, code;
+
+	weir_lease_get(lease, &info);
+	tell_acquired(options, &info);
+	child.bind_fd = weir_lease_bind_fd(lease);
+	if (child.bind_fd == -ESTALE)
+		return fail_store(options, child.bind_fd);
+	why = spawn(&child, &info);
+	if (why)
+		return cannot_run(argv[0], why);
+	code = supervise(options, &child, lease);
+	*ret_died_of = child.died_of;
+	*ret_keep = others_are_bound(child.bind_fd);
+	tell_ended(options, info.name, code);
+	return code;
+}
+
+static int run_in(struct weir_store *store, const struct options *options,
+		  const struct wanted *wanted, char **argv)
+{
+	struct weir_lease *lease = NULL;
+	int signal = 0;
+	int died_of = 0;
+	bool keep = false;
+	int code = acquire(store, wanted, &lease, &signal);
+
+	if (lease && !signal)
+		code = run_under(options, lease, argv, &keep, &died_of);
+	/* Neither released nor closed: that would end the lease of those who are left. */
+	if (keep)
+		return code;
+	if (lease && weir_release(lease) == -EHOSTUNREACH)
+		fail(0, "could not give the permit back, it ends by itself: %s",
+		     weir_store_error(store));
+	weir_lease_unref(lease);
+	weir_store_close(store);
+	if (signal)
+		die_of(signal, false);
+	if (died_of)
+		die_of(died_of, true);
+	return code;
+}
+
+int command_run(const struct options *given)
+{
+	struct options options = *given;
+	struct wanted wanted = { .options = &options, .keepalive = true, .on_lost = tell_lost };
+	struct weir_store *store;
+	char **argv = NULL;
+	int code;
+
+	code = find_command(&options, &wanted.name, &argv);
+	if (code < 0)
+		code = settle_kill_after(&options);
+	if (code >= 0)
+		return code;
+	if (options.max_hold &&
+	    __builtin_add_overflow(options.max_hold, options.kill_after + MARGIN, &wanted.max_hold))
+		return fail(EXIT_USAGE, "--max-hold is too long");
+	hold_signals();
+	code = open_store(&options, &store);
+	return code ? code : run_in(store, &options, &wanted, argv);
+}

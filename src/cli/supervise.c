@@ -1,0 +1,237 @@
+/* cli: from the start of the command to its end.
+ *
+ * All signals are blocked, and taken one by one by sigtimedwait: those that are for the command,
+ * CHLD when it ended or stopped, and one of our own when the lease was lost. The command's id
+ * cannot be reused while we have not taken its exit status, and that we do last, so signals go to
+ * nobody else.
+ *
+ * Each signal reaches the command once: it is in a process group of its own, so the terminal's
+ * interrupt goes to that group alone when it has the terminal, and to us alone when it has not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define SLACK (20 * WEIR_MS) /* for the scheduler, before a lease's end */
+
+#define SIG_LOST SIGRTMIN
+
+enum why { NOT_STOPPED, LOST, HELD_TOO_LONG };
+
+struct watch {
+	const struct options *options;
+	struct child *child;
+	struct weir_lease *lease;
+	weir_time kill_after;
+	weir_time end;    /* of --max-hold, or WEIR_NEVER */
+	weir_time expiry; /* of the lease, as last seen */
+	weir_time kill_at;
+	enum why why;
+};
+
+void tell_lost(struct weir_lease *lease, void *arg)
+{
+	(void)lease;
+	(void)arg;
+	kill(getpid(), SIG_LOST);
+}
+
+static void to_group(const struct watch *watch, int signal)
+{
+	kill(-watch->child->pid, signal);
+}
+
+/* ---- the lease ---- */
+
+static void stop(struct watch *watch, enum why why, weir_time kill_at)
+{
+	watch->why = why;
+	watch->kill_at = kill_at;
+	if (why == LOST)
+		fail(0, "the lease is lost: the command is told to end");
+	else
+		fail(0, "held for %s, the most allowed: the command is told to end",
+		     time_text(watch->options->max_hold).text);
+	to_group(watch, watch->options->signal);
+	to_group(watch, SIGCONT); /* one that is stopped could not end */
+}
+
+/* Looks at the lease and the clock, does what is due, and says how long to wait. */
+static weir_time look(struct watch *watch)
+{
+	weir_time now = weir_now();
+	struct weir_lease_info info;
+	weir_time due;
+
+	if (watch->why == NOT_STOPPED) {
+		weir_lease_get(watch->lease, &info);
+		if (info.held)
+			watch->expiry = now + info.left;
+		due = watch->expiry - watch->kill_after - SLACK;
+		if (!info.held || due <= now) {
+			weir_time kill_at = now + watch->kill_after;
+
+			stop(watch, LOST, kill_at < watch->expiry ? kill_at : watch->expiry);
+		} else if (watch->end <= now) {
+			stop(watch, HELD_TOO_LONG, now + watch->kill_after);
+		} else {
+			return (watch->end < due ? watch->end : due) - now;
+		}
+	}
+	if (watch->kill_at > now)
+		return watch->kill_at - now;
+	to_group(watch, SIGKILL);
+	return WEIR_NEVER;
+}
+
+/* ---- the terminal ---- */
+
+/* Whether the command gets the terminal from the beginning: when it may read from it. In a pipe
+ * to a pager it must not, for then the pager would lose it; should it read all the same, it is
+ * stopped for a moment and gets it (see stopped). */
+int terminal_to_hand_over(void)
+{
+	struct stat out;
+
+	if (!in_foreground(STDIN_FILENO))
+		return -1;
+	if (fstat(STDOUT_FILENO, &out) == 0 && S_ISFIFO(out.st_mode))
+		return -1;
+	return STDIN_FILENO;
+}
+
+void take_terminal_back(const struct child *child)
+{
+	if (child->terminal >= 0 && tcgetpgrp(child->terminal) == child->pid)
+		tcsetpgrp(child->terminal, getpgrp());
+}
+
+static void hand_terminal_over(const struct child *child)
+{
+	if (child->terminal >= 0 && in_foreground(child->terminal))
+		tcsetpgrp(child->terminal, child->pid);
+}
+
+/* The command was stopped. Somebody in the background who wanted the terminal gets it if we have
+ * it. Else it is a stop of the job: we stop, too, so that the shell sees it. */
+static void stopped(struct watch *watch, int signal)
+{
+	struct child *child = watch->child;
+	bool had_terminal;
+
+	if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
+		return;
+	if (signal != SIGTSTP && child->terminal < 0) {
+		child->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+		if (child->terminal >= 0 && in_foreground(child->terminal)) {
+			hand_terminal_over(child);
+			to_group(watch, SIGCONT);
+			return;
+		}
+	}
+	had_terminal = child->terminal >= 0 && tcgetpgrp(child->terminal) == child->pid;
+	take_terminal_back(child);
+	if (had_terminal)
+		kill(0, SIGTSTP); /* the rest of a pipeline, and a script that waits for us */
+	kill(getpid(), SIGSTOP);
+}
+
+/* The lease comes first: it may have been lost while we were stopped, and then the command must not
+ * go on. */
+static void continued(struct watch *watch)
+{
+	look(watch);
+	if (watch->why != NOT_STOPPED)
+		return;
+	hand_terminal_over(watch->child);
+	to_group(watch, SIGCONT);
+}
+
+/* ---- the command ---- */
+
+/* Whether it has ended. Its status is left to be taken. */
+static bool has_ended(struct watch *watch)
+{
+	pid_t pid = watch->child->pid;
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
+		return true;
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid)
+		stopped(watch, info.si_status);
+	return false;
+}
+
+static void signals_of_interest(sigset_t *ret_set)
+{
+	static const int numbers[] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
+				       SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD };
+
+	sigemptyset(ret_set);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaddset(ret_set, numbers[i]);
+	sigaddset(ret_set, SIG_LOST);
+}
+
+static void wait_for_end(struct watch *watch)
+{
+	sigset_t set;
+
+	signals_of_interest(&set);
+	for (;;) {
+		weir_time wait = look(watch);
+		struct timespec timeout = { .tv_sec = wait / WEIR_SECOND,
+					    .tv_nsec = wait % WEIR_SECOND };
+		int signal = sigtimedwait(&set, NULL, wait == WEIR_NEVER ? NULL : &timeout);
+
+		if (signal == SIGCHLD) {
+			if (has_ended(watch))
+				return;
+		} else if (signal == SIGCONT) {
+			continued(watch);
+		} else if (signal > 0 && signal != SIG_LOST) {
+			to_group(watch, signal);
+		}
+	}
+}
+
+static int exit_code(const struct watch *watch)
+{
+	int status;
+
+	if (waitpid(watch->child->pid, &status, 0) < 0)
+		return fail(EXIT_FAILED, "the command's exit code is lost: somebody else took it");
+	if (watch->why == LOST)
+		return EXIT_LOST;
+	if (watch->why == HELD_TOO_LONG)
+		return EXIT_MAX_HOLD;
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	watch->child->died_of = WTERMSIG(status);
+	return 128 + WTERMSIG(status);
+}
+
+int supervise(const struct options *options, struct child *child, struct weir_lease *lease)
+{
+	struct watch watch = {
+		.options = options,
+		.child = child,
+		.lease = lease,
+		.kill_after = options->kill_after,
+		.end = options->max_hold ? weir_after(options->max_hold) : WEIR_NEVER,
+		.expiry = weir_now(),
+	};
+
+	wait_for_end(&watch);
+	if (watch.why != NOT_STOPPED)
+		to_group(&watch, SIGKILL); /* those it left behind have had their time */
+	take_terminal_back(child);
+	return exit_code(&watch);
+}

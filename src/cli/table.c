@@ -1,0 +1,101 @@
+/* cli: tables for people. */
+#include "cli/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool wants_colour(FILE *stream)
+{
+	const char *no = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	return isatty(fileno(stream)) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+void table_add(struct table *table, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	if (table->n_cells == table->room) {
+		size_t room = table->room ? 2 * table->room : 64;
+		char **cells = reallocarray(table->cells, room, sizeof(*cells));
+
+		if (!cells) {
+			table->failed = true;
+			return;
+		}
+		table->cells = cells;
+		table->room = room;
+	}
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0) {
+		table->failed = true;
+		return;
+	}
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	table->cells[table->n_cells++] = text;
+}
+
+/* On a screen: characters, not bytes. */
+static size_t width_of(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+static void print_cell(FILE *stream, const char *text, size_t width, bool right, bool last)
+{
+	int pad = (int)(width - width_of(text));
+
+	if (right)
+		fprintf(stream, "%*s", pad, "");
+	fputs(text, stream);
+	if (!last && !right)
+		fprintf(stream, "%*s", pad, "");
+	fputs(last ? "" : "  ", stream);
+}
+
+void table_print(struct table *table, FILE *stream, bool colour)
+{
+	size_t n = table->n_columns;
+	size_t widths[TABLE_COLUMNS];
+	bool right[TABLE_COLUMNS];
+
+	for (size_t i = 0; i < n; i++) {
+		right[i] = table->heads[i][0] == '>';
+		widths[i] = width_of(table->heads[i] + right[i]);
+	}
+	for (size_t i = 0; i < table->n_cells; i++) {
+		size_t width = width_of(table->cells[i]);
+
+		if (width > widths[i % n])
+			widths[i % n] = width;
+	}
+	fputs(colour ? "\033[1m" : "", stream);
+	for (size_t i = 0; i < n; i++)
+		print_cell(stream, table->heads[i] + right[i], widths[i], right[i], i == n - 1);
+	fputs(colour ? "\033[0m\n" : "\n", stream);
+	for (size_t i = 0; i < table->n_cells; i++) {
+		bool last = i % n == n - 1;
+
+		print_cell(stream, table->cells[i], widths[i % n], right[i % n], last);
+		if (last)
+			putc('\n', stream);
+		free(table->cells[i]);
+	}
+	free(table->cells);
+	table->cells = NULL;
+	table->n_cells = table->room = 0;
+}

@@ -1,0 +1,175 @@
+"""The command line: help, wrong usage, and that all texts come from one table."""
+
+import os
+import re
+import subprocess
+import sys
+
+from support import check, main
+
+COMMANDS = ["run", "acquire", "renew", "release", "ls", "show", "limit", "evict", "doctor"]
+
+
+def fits_a_screen(text):
+    lines = text.splitlines()
+    return len(lines) <= 24 and all(len(line) <= 80 for line in lines)
+
+
+def test_help_fits_a_screen(weir):
+    code, out, err = weir.run("--help")
+    check(code == 0 and err == "" and fits_a_screen(out), "section 7: --help fits a screen", out)
+    for command in COMMANDS:
+        check(f"weir {command} " in out, "--help lists every command", command)
+        code, text, err = weir.run(command, "--help")
+        check(code == 0 and err == "" and fits_a_screen(text), "each --help fits a screen", text)
+        check(weir.run("help", command)[1] == text, "weir help CMD is the same")
+
+
+def test_help_manual_and_completions_agree(weir):
+    docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../man/weir.1.in")
+    page = subprocess.run([docs, "man", source], capture_output=True, text=True, check=True).stdout
+    bash = subprocess.run([docs, "bash"], capture_output=True, text=True, check=True).stdout
+    zsh = subprocess.run([docs, "zsh"], capture_output=True, text=True, check=True).stdout
+    check("@OPTIONS" not in page, "the page is complete")
+    plain = re.sub(r"\\f.|\\", "", page)
+    for command in COMMANDS:
+        text = weir.run(command, "--help")[1]
+        check(f"weir {command}" in plain, "the manual has every command", command)
+        for option in re.findall(r"--[a-z-]+", text.split("\n\n", 1)[1]):
+            check(option in plain, "the manual has every option", command, option)
+            check(option in bash and option in zsh, "completions have every option", option)
+
+
+def test_version(weir):
+    code, out, _ = weir.run("--version")
+    check(code == 0 and re.fullmatch(r"weir \d+\.\d+\.\d+\n", out), "--version", out)
+
+
+WRONG = [
+    [],
+    ["nonsense"],
+    ["--nonsense"],
+    ["run"],
+    ["run", "a"],
+    ["run", "a", "--"],
+    ["run", "--nonsense", "a", "true"],
+    ["run", "-Z", "a", "true"],
+    ["run", "-w"],
+    ["run", "-w", "soon", "a", "true"],
+    ["run", "-w", "-1", "a", "true"],
+    ["run", "-w", "1e3", "a", "true"],
+    ["run", "-w", "99999999999999999999", "a", "true"],
+    ["run", "-w", "", "a", "true"],
+    ["run", "-E", "256", "a", "true"],
+    ["run", "-E", "x", "a", "true"],
+    ["run", "-j", "0", "a", "true"],
+    ["run", "-j", "-1", "a", "true"],
+    ["run", "-j", "two", "a", "true"],
+    ["run", "-j", "99999999999", "a", "true"],
+    ["run", "-j", "10001", "a", "true"],
+    ["run", "--weight", "0", "a", "true"],
+    ["run", "--weight", "2", "a", "true"],
+    ["run", "--ttl", "0", "a", "true"],
+    ["run", "--ttl", "10ms", "a", "true"],
+    ["run", "--ttl", "2h", "a", "true"],
+    ["run", "--max-hold", "0", "a", "true"],
+    ["run", "-k", "20s", "a", "true"],
+    ["run", "-s", "NOSUCH", "a", "true"],
+    ["run", "-s", "0", "a", "true"],
+    ["run", "--nonblock=yes", "a", "true"],
+    ["run", "-c", "true", "a", "true"],
+    ["run", "a", "-c"],
+    ["run", "a", "-c", "true", "more"],
+    ["run", "--id"],
+    ["run", "--owner", "x" * 201, "a", "true"],
+    ["run", "--owner", "new\nline", "a", "true"],
+    ["run", "--request-id", "x" * 201, "a", "true"],
+    ["run", "", "true"],
+    ["run", "new\nline", "true"],
+    ["run", "x" * 201, "true"],
+    ["run", "caf\u00e9", "true"],
+    ["run", "with blank", "true"],
+    ["run", "a;b", "true"],
+    ["acquire"],
+    ["acquire", "a", "b"],
+    ["acquire", "with blank"],
+    ["renew"],
+    ["release"],
+    ["release", "a", "no-token"],
+    ["release", "a", "b", "c"],
+    ["ls", "with blank"],
+    ["show"],
+    ["show", "nobody"],
+    ["limit"],
+    ["limit", "a", "many"],
+    ["limit", "a", "-3"],
+    ["limit", "a", "10001"],
+    ["limit", "a", "1", "2"],
+    ["limit", "nobody"],
+    ["evict"],
+    ["evict", "a"],
+    ["evict", "a", "--all", "12345678"],
+    ["evict", "nobody", "--all"],
+    ["evict", "a", "xyz"],
+    ["doctor", "more"],
+    ["run", "--store", "nonsense:", "a", "true"],
+    ["run", "--store", "sqlite:", "a", "true"],
+    ["run", "--store", "/no/scheme", "a", "true"],
+]
+
+
+def test_wrong_usage_is_64_and_a_sentence(weir):
+    check(weir.run("limit", "a", "1")[0] == 0, "a semaphore to be wrong about")
+    for arguments in WRONG:
+        code, out, err = weir.run(*arguments)
+        check(code == 64, "section 7: wrong usage is 64", arguments, code, out, err)
+        check(out == "" and err.startswith("weir: ") and err.endswith("\n"), "a message says it",
+              arguments, err)
+        check(err.count("\n") == 1, "one line, whatever is in the name", arguments, err)
+
+
+def test_double_dash_and_option_injection(weir):
+    """CHECKLIST 96"""
+    run = weir.run
+    check(run("run", "a", "printf", "%s,", "-j", "--", "-x")[1] == "-j,--,-x,",
+          "96: what follows NAME belongs to the command")
+    check(run("run", "a", "--", "printf", "%s,", "--")[1] == "--,",
+          "96: only the first -- is weir's")
+    check(run("run", "--", "-n", "echo", "x")[1] == "x\n", "96: -n is a name after --")
+    check(run("run", "--id", "a", "echo", "x")[1] == "x\n", "--id replaces NAME")
+    check(run("run", "--id=a", "--", "echo", "x")[1] == "x\n", "--id=NAME")
+    check(run("run", "-nqj1", "a", "echo", "x")[1] == "x\n", "letters in one word")
+
+
+def test_durations(weir):
+    holder = weir.holder()
+    for text in ["0", "0.01", "10ms", "0.0s", "00.001m", "100us"]:
+        check(weir.run("run", "-q", "-w", text, "a", "true") == (75, "", ""), "durations", text)
+    weir.let_go(holder)
+
+
+def test_bash_completion(weir):
+    docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
+    weir.run("limit", "api/one", "2")
+    with open(weir.path("weir.bash"), "w", encoding="utf-8") as file:
+        subprocess.run([docs, "bash"], stdout=file, check=True)
+
+    def complete(*words):
+        script = (f"PATH={os.path.dirname(weir.binary)}:$PATH; source {weir.path('weir.bash')}; "
+                  f"COMP_WORDS=({' '.join(repr(word) for word in words)}); "
+                  f"COMP_CWORD={len(words) - 1}; _weir; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+        return subprocess.run(["bash", "-c", script], env=weir.environment, text=True,
+                              capture_output=True, check=True).stdout.split()
+
+    check(complete("weir", "ac") == ["acquire"], "commands", complete("weir", "ac"))
+    check(complete("weir", "run", "--nonb") == ["--nonblock"], "options")
+    check(complete("weir", "run", "ap") == ["api/one"], "names", complete("weir", "run", "ap"))
+    check("sleep" in complete("weir", "run", "-j", "2", "api/one", "slee"), "commands after NAME")
+    check("INT" in complete("weir", "run", "-s", "I"), "signals")
+    check(complete("weir", "show", "--wat") == ["--watch"], "options of show")
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    main()

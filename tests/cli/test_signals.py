@@ -1,0 +1,133 @@
+"""weir run and signals, death, and those that a command leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from support import check, is_alive, main, wait_gone, wait_state
+
+FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+             signal.SIGUSR2]
+
+# Counts what arrives, in its own and in a child's process, and says so.
+COUNTER = """
+import os, signal, sys
+def seen(number, frame):
+    os.write(1, f"{number}\\n".encode())
+for number in (15, 2, 1, 3, 10, 12, 18):
+    signal.signal(number, seen)
+os.write(1, f"pid {os.getpid()} {os.getpgrp()}\\n".encode())
+while True:
+    line = sys.stdin.readline()
+    if not line:
+        break
+    os.write(1, b"pong\\n")
+"""
+
+
+def counter(weir, *options):
+    process = weir.start("run", *options, "a", sys.executable, "-S", "-c", COUNTER,
+                         stdin=subprocess.PIPE)
+    _, pid, group = process.line().split()
+    return process, int(pid), int(group)
+
+
+def test_signals_reach_the_command_exactly_once(weir):
+    """CHECKLIST 86: once, whether sent to weir or to its process group"""
+    process, pid, group = counter(weir, "-q")
+    check(pid == group and group != os.getpgid(process.pid), "its own process group")
+    for number in FORWARDED + [signal.SIGCONT]:
+        process.signal(number)
+        check(process.line() == str(number.value), "86: it arrives", number)
+        # Whatever came twice would be seen before the answer.
+        process.popen.stdin.write(b"ping\n")
+        process.popen.stdin.flush()
+        check(process.line() == "pong", "86: and only once", number)
+    check(weir.let_go(process)[0] == 0, "weir lives on")
+
+
+def test_stop_and_continue(weir):
+    """TSTP stops the command and weir, CONT continues both; the permit stays (CHECKLIST 97)"""
+    process, pid, _ = counter(weir)
+    process.signal(signal.SIGTSTP)
+    wait_state(pid, "T", "TSTP reaches the command")
+    wait_state(process.pid, "T", "97: weir stops with it")
+    check(weir.run("run", "-nq", "a", "true")[0] == 75, "97: a stopped job keeps its permit")
+    process.signal(signal.SIGCONT)
+    check(process.line() == str(signal.SIGCONT.value), "CONT reaches the command")
+    wait_state(process.pid, "SR", "weir goes on")
+    check(weir.let_go(process)[0] == 0, "and ends as ever")
+
+
+def test_signal_while_waiting(weir):
+    """CHECKLIST 94: who is told to end while it waits leaves the queue, with 128 + n"""
+    holder = weir.holder()
+    for number in FORWARDED:
+        waiter = weir.start("run", "a", "echo", "ran")
+        weir.wait_waiting(1)
+        waiter.signal(number)
+        code, out, _ = waiter.end()
+        check(code == 128 + number and out == "", "94: 128 + n, and it never ran", number, code)
+        check(weir.show("a")["waiting"] == 0, "94: no row is left")
+    waiter = weir.start("run", "a", "echo", "ran")
+    weir.wait_waiting(1)
+    waiter.signal(signal.SIGKILL)
+    waiter.end()
+    weir.wait_waiting(0)
+    weir.let_go(holder)
+
+
+def test_weir_killed_with_kill(weir):
+    """L11, CHECKLIST 89: the command gets TERM"""
+    process, pid, _ = counter(weir)
+    waiter = weir.start("run", "a", "echo", "next")
+    weir.wait_waiting(1)
+    process.signal(signal.SIGKILL)
+    check(process.line() == str(signal.SIGTERM.value), "89: TERM, by PDEATHSIG")
+    check(is_alive(pid) and weir.show("a")["held"] == 1,
+          "the permit stays taken while the command lives")
+    check(waiter.popen.poll() is None, "the next one waits")
+    process.popen.stdin.close()
+    wait_gone(pid, "the command ends")
+    check(waiter.end()[:2] == (0, "next\n"), "and then the next one starts")
+
+
+def test_holder_killed_hands_over(weir):
+    """L11: kill -9 of weir and its command gives the permit to the next at once"""
+    process = weir.start("run", "a", "sh", "-c", "echo $$; exec sleep 1000")
+    pid = int(process.line())
+    waiter = weir.start("run", "a", "echo", "next")
+    weir.wait_waiting(1)
+    process.signal(signal.SIGKILL)
+    wait_gone(pid, "TERM ends a command that does not catch it")
+    check(waiter.end()[:2] == (0, "next\n"), "L11")
+
+
+def test_family_keeps_the_permit(weir):
+    """CHECKLIST 90: what the command leaves running has the permit until it ends"""
+    fifo = weir.path("fifo")
+    os.mkfifo(fifo)
+    code, out, _ = weir.run("run", "a", "sh", "-c",
+                            f"(read x < {fifo}) </dev/null >/dev/null 2>&1 & echo $!; exit 5")
+    pid = int(out)
+    check(code == 5 and is_alive(pid), "90: weir ends with the command's code", code)
+    check(weir.show("a")["held"] == 1, "90: the permit is still taken")
+    check(weir.run("run", "-nq", "a", "true")[0] == 75, "90: nobody else gets it")
+    waiter = weir.start("run", "a", "echo", "next")
+    weir.wait_waiting(1)
+    with open(fifo, "w", encoding="ascii") as file:
+        file.write("go\n")
+    check(waiter.end()[:2] == (0, "next\n"), "90: it comes back with the last of the family")
+
+
+def test_nothing_is_left_over(weir):
+    """CHECKLIST 94: no processes, no rows"""
+    check(weir.run("run", "a", "sh", "-c", "echo $$")[0] == 0, "one run")
+    weir.wait_free()
+    check(weir.show("a")["holders"] == [] and weir.show("a")["waiters"] == [], "94: no rows")
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    main()

@@ -1,0 +1,226 @@
+"""weir run on a terminal: who has it, what its keys do, and the status line."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+from support import GIVE_UP, Failure, check, main, wait_state
+
+
+class Terminal:
+    """A session on a pseudo terminal of its own, as a shell or a login has it."""
+
+    def __init__(self, weir, arguments, environment=None, columns=80):
+        self.seen = b""
+        self.status = None
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execvpe(arguments[0], arguments, weir.environment | {"TERM": "xterm"} |
+                       (environment or {}))
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def read(self, timeout):
+        if not select.select([self.master], [], [], timeout)[0]:
+            return False
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.seen += data
+        return bool(data)
+
+    def expect(self, pattern, promise):
+        """Waits until the pattern was seen, and forgets what came before its end."""
+        end = time.monotonic() + GIVE_UP
+        while True:
+            match = re.search(pattern.encode(), self.seen)
+            if match:
+                self.seen = self.seen[match.end():]
+                return [group.decode() for group in match.groups()]
+            if not self.read(max(0, end - time.monotonic())) and (
+                    time.monotonic() >= end or self.has_ended()):
+                raise Failure(f"{promise}: did not see {pattern!r} in {self.seen!r}")
+
+    def has_ended(self):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = status
+        return self.status is not None
+
+    def send(self, data):
+        os.write(self.master, data)
+
+    def foreground(self):
+        return os.tcgetpgrp(self.master)
+
+    def end(self):
+        """Waits for the end: its wait status, and what else was printed."""
+        end = time.monotonic() + GIVE_UP
+        while not self.has_ended():
+            self.read(0.01)
+            check(time.monotonic() < end, "the session ends in time", self.seen)
+        while self.read(0):
+            pass
+        os.close(self.master)
+        return self.status, self.seen
+
+
+def test_the_command_has_the_terminal(weir):
+    """CHECKLIST 87"""
+    terminal = Terminal(weir, [weir.binary, "run", "a", "sh", "-c",
+                               "echo pid=$$; read x; echo got=$x; exit 3"])
+    pid = int(terminal.expect(r"pid=(\d+)\r\n", "it runs")[0])
+    check(terminal.foreground() == pid, "87: its group is in the foreground")
+    terminal.send(b"typed\n")
+    terminal.expect(r"got=typed", "87: it reads from the terminal")
+    status, _ = terminal.end()
+    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 3, "exit code", status)
+
+
+def test_interrupt_key_reaches_it_once(weir):
+    """CHECKLIST 86"""
+    script = ("import signal, os, sys\n"
+              "signal.signal(2, lambda n, f: os.write(1, b'INT '))\n"
+              "os.write(1, b'ready ')\n"
+              "for line in sys.stdin: os.write(1, b'line ' + line.encode()); break\n")
+    terminal = Terminal(weir, [weir.binary, "run", "a", sys.executable, "-S", "-c", script])
+    terminal.expect("ready ", "it runs")
+    terminal.send(b"\x03")
+    terminal.expect("INT ", "86: the interrupt key reaches it")
+    terminal.send(b"x\n")
+    terminal.expect("line x", "it goes on")
+    _, rest = terminal.end()
+    check(b"INT" not in rest, "86: once")
+
+
+def test_interrupt_key_ends_it(weir):
+    terminal = Terminal(weir, [weir.binary, "run", "a", "sh", "-c", "echo ready; exec sleep 1000"])
+    terminal.expect("ready", "it runs")
+    terminal.send(b"\x03")
+    status, _ = terminal.end()
+    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 130, "130 = 128 + INT", status)
+    weir.wait_free()
+
+
+def test_interrupt_key_ends_a_script(weir):
+    """A script that calls weir ends with the command, as it would without weir"""
+    script = f"{weir.binary} run a sh -c 'echo ready; exec sleep 1000'; echo went on"
+    for shell in ("bash", "dash"):
+        terminal = Terminal(weir, [shell, "-c", script])
+        terminal.expect("ready", "it runs")
+        terminal.send(b"\x03")
+        _, rest = terminal.end()
+        check(b"went on" not in rest, "87: the script ends, too", shell, rest)
+        weir.wait_free()
+
+
+def test_stop_key_and_foreground(weir):
+    """CHECKLIST 87, 97: ^Z stops the job, fg continues it, and it has the terminal again"""
+    terminal = Terminal(weir, ["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
+    terminal.expect("prompt> ", "a shell")
+    terminal.send(f"{weir.binary} run a sh -c 'echo pid=$$; read x; echo got=$x'\n".encode())
+    pid = int(terminal.expect(r"pid=(\d+)\r\n", "it runs")[0])
+    terminal.send(b"\x1a")
+    terminal.expect("Stopped", "87: the shell sees the stop")
+    terminal.expect("prompt> ", "and has the terminal")
+    wait_state(pid, "T", "97: the command is stopped")
+    check(weir.run("run", "-nq", "a", "true")[0] == 75, "97: and keeps its permit")
+    terminal.send(b"fg\n")
+    wait_state(pid, "SR", "87: fg continues it")
+    terminal.send(b"typed\n")
+    terminal.expect("got=typed", "87: it has the terminal again")
+    terminal.expect("prompt> ", "it ends")
+    terminal.send(b"exit\n")
+    terminal.end()
+
+
+def test_pipe_to_a_pager(weir):
+    """The terminal stays with the rest of the pipeline, and is handed over when it is asked for"""
+    pager = "sh -c 'cat >/dev/null; read y </dev/tty; echo pager=$y'"
+    terminal = Terminal(weir, ["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
+    terminal.expect("prompt> ", "a shell")
+    terminal.send(f"{weir.binary} run a echo x | {pager}\n".encode())
+    terminal.send(b"typed\n")
+    terminal.expect("pager=typed", "87: the pager reads from the terminal")
+    terminal.expect("prompt> ", "it ends")
+    asks = f"{weir.binary} run a sh -c 'echo asks >&2; read x; echo got=$x >&2' | cat\n"
+    terminal.send(asks.encode())
+    terminal.expect("asks\r\n", "it runs")
+    terminal.send(b"answer\n")
+    terminal.expect("got=answer", "87: the command gets it when it reads")
+    terminal.expect("prompt> ", "it ends")
+    terminal.send(b"exit\n")
+    terminal.end()
+
+
+def test_status_line(weir):
+    """Section 7: position, holders and time on one line, cleared afterwards"""
+    holder = weir.holder()
+    terminal = Terminal(weir, [weir.binary, "run", "a", "echo", "ran"], columns=60)
+    first = terminal.expect(r"\r(weir: waiting for a[^\r\n]*)\x1b\[K", "the line is drawn")[0]
+    check("number 1 of 1" in first and "1 of 1" in first, "position and holders", first)
+    check(len(first) < 60, "on one line", first)
+    weir.let_go(holder)
+    terminal.expect(r"\r\x1b\[K(?:[^\n]*)ran\r\n", "it is cleared before the command runs")
+    terminal.end()
+
+
+def test_no_status_line_when_quiet(weir):
+    holder = weir.holder()
+    terminal = Terminal(weir, [weir.binary, "run", "-q", "-w", "0.7", "a", "true"])
+    status, seen = terminal.end()
+    check(os.WEXITSTATUS(status) == 75 and seen == b"", "-q draws nothing", seen)
+    code, out, err = weir.run("run", "-w", "0.7", "a", "true")
+    check("\r" not in err and code == 75 and out == "", "and nobody draws without a terminal", err)
+    weir.let_go(holder)
+
+
+def test_interrupt_key_while_waiting(weir):
+    holder = weir.holder()
+    terminal = Terminal(weir, [weir.binary, "run", "a", "echo", "ran"])
+    terminal.expect("waiting for a", "it waits")
+    terminal.send(b"\x03")
+    status, seen = terminal.end()
+    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 130, "130", status)
+    check(seen.endswith(b"\r\x1b[K") and b"ran" not in seen, "the line is cleared", seen)
+    check(weir.show("a")["waiting"] == 0, "94: nobody waits")
+    weir.let_go(holder)
+
+
+def test_colour_only_on_a_terminal(weir):
+    weir.run("limit", "a", "2")
+    for command in (["ls"], ["show", "a"], ["doctor"]):
+        _, seen = Terminal(weir, [weir.binary, *command]).end()
+        check(b"\x1b[" in seen, "colour on a terminal", command, seen)
+        _, seen = Terminal(weir, [weir.binary, *command], {"NO_COLOR": "1"}).end()
+        check(b"\x1b" not in seen, "never with NO_COLOR", command, seen)
+        check("\x1b" not in weir.run(*command)[1], "never without a terminal", command)
+
+
+def test_watch(weir):
+    """weir show --watch: a live table"""
+    weir.run("limit", "a", "2")
+    terminal = Terminal(weir, [weir.binary, "show", "--watch", "a"])
+    terminal.expect("0 of 2 permits taken", "it shows")
+    holder = weir.holder()
+    terminal.expect("1 of 2 permits taken", "and shows the change")
+    weir.let_go(holder)
+    terminal.expect("0 of 2 permits taken", "again")
+    terminal.send(b"\x03")
+    terminal.end()
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    if not os.path.exists("/dev/ptmx"):
+        sys.exit(77)
+    main()
