@@ -1,0 +1,209 @@
+/* cli: completions for bash and zsh, from the tables. Part of weir-docs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/docs.h"
+#include "cli/options.h"
+
+/* ---- bash ---- */
+
+static void bash_words(int command, enum value_kind only)
+{
+	for (size_t i = 0; i < n_option_specs; i++) {
+		const struct option_spec *spec = &option_specs[i];
+
+		if (!(spec->commands & (1u << command)))
+			continue;
+		if (only != VALUE_NONE && spec->value != only)
+			continue;
+		printf(" --%s", spec->name);
+		if (only == VALUE_NONE && spec->letter)
+			printf(" -%c", spec->letter);
+	}
+}
+
+/* The patterns of a case for options that take such a value. */
+static void bash_case(enum value_kind kind)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < n_option_specs; i++) {
+		const struct option_spec *spec = &option_specs[i];
+
+		if (spec->value != kind)
+			continue;
+		printf("%s--%s", more ? "|" : "", spec->name);
+		if (spec->also)
+			printf("|--%s", spec->also);
+		if (spec->letter)
+			printf("|-%c", spec->letter);
+		more = true;
+	}
+}
+
+static void bash_values(void)
+{
+	static const enum value_kind free_text[] = { VALUE_TEXT, VALUE_DURATION, VALUE_NUMBER };
+
+	fputs("\tcase $previous in\n\t", stdout);
+	bash_case(VALUE_SIGNAL);
+	puts(") COMPREPLY=($(compgen -W 'TERM INT HUP QUIT KILL USR1 USR2' -- \"$word\")); return "
+	     ";;");
+	putchar('\t');
+	bash_case(VALUE_STORE);
+	puts(") COMPREPLY=($(compgen -W 'sqlite:' -- \"$word\")); return ;;");
+	putchar('\t');
+	bash_case(VALUE_NAME);
+	puts(") COMPREPLY=($(compgen -W \"$(_weir_names)\" -- \"$word\")); return ;;");
+	putchar('\t');
+	for (size_t i = 0; i < sizeof(free_text) / sizeof(free_text[0]); i++) {
+		fputs(i ? "|" : "", stdout);
+		bash_case(free_text[i]);
+	}
+	puts(") return ;;");
+	puts("\tesac");
+}
+
+/* Options with a value take the next word, too: the loop skips both. */
+static void bash_skip(void)
+{
+	fputs("\t\t", stdout);
+	for (int kind = VALUE_TEXT; kind <= VALUE_NAME; kind++) {
+		fputs(kind > VALUE_TEXT ? "|" : "", stdout);
+		bash_case((enum value_kind)kind);
+	}
+	puts(") ((i++)) ;;");
+}
+
+int write_bash(void)
+{
+	puts("# bash completion for weir, written by weir-docs");
+	puts("_weir_names() {\n"
+	     "\tweir ls --quiet 2>/dev/null | sed '1d; s/ .*//'\n"
+	     "}\n");
+	puts("_weir() {\n"
+	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+	     "\tlocal command=${COMP_WORDS[1]} i words=0 options\n"
+	     "\tif ((COMP_CWORD == 1)); then");
+	fputs("\t\tCOMPREPLY=($(compgen -W '--help --version", stdout);
+	for (int i = 0; i < CMD_COUNT; i++)
+		printf(" %s", command_specs[i].name);
+	puts("' -- \"$word\"))\n\t\treturn\n\tfi");
+	puts("\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	     "\t\tcase ${COMP_WORDS[i]} in");
+	bash_skip();
+	puts("\t\t--) ;;\n\t\t-?*) ;;\n\t\t*) ((words++)) ;;\n"
+	     "\t\tesac\n"
+	     "\t\tif [[ $command == run ]] && ((words == 1)); then\n"
+	     "\t\t\tif ((i + 1 < COMP_CWORD)) && [[ ${COMP_WORDS[i+1]} == -- ]]; then ((i++)); fi\n"
+	     "\t\t\tif ((i + 1 == COMP_CWORD)); then\n"
+	     "\t\t\t\tCOMPREPLY=($(compgen -c -- \"$word\"))\n"
+	     "\t\t\telse\n"
+	     "\t\t\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
+	     "\t\t\tfi\n"
+	     "\t\t\treturn\n"
+	     "\t\tfi\n"
+	     "\tdone");
+	bash_values();
+	puts("\tcase $command in");
+	for (int i = 0; i < CMD_COUNT; i++) {
+		printf("\t%s) options='", command_specs[i].name);
+		bash_words(i, VALUE_NONE);
+		puts("' ;;");
+	}
+	puts("\tesac\n"
+	     "\tif [[ $word == -* ]]; then\n"
+	     "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+	     "\telif ((words == 0)) || [[ $command == ls || $command == show ]]; then\n"
+	     "\t\tCOMPREPLY=($(compgen -W \"$(_weir_names)\" -- \"$word\"))\n"
+	     "\tfi\n"
+	     "}\n"
+	     "complete -F _weir weir");
+	return 0;
+}
+
+/* ---- zsh ---- */
+
+static void zsh_text(const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("[]:'\\", *text))
+			fputs(*text == '\'' ? "'\\'" : "\\", stdout);
+		putchar(*text);
+	}
+}
+
+static void zsh_option(const struct option_spec *spec)
+{
+	static const char *const actions[] = {
+		[VALUE_TEXT] = " ",    [VALUE_DURATION] = " ",
+		[VALUE_NUMBER] = " ",  [VALUE_SIGNAL] = "(TERM INT HUP QUIT KILL USR1 USR2)",
+		[VALUE_STORE] = " ",   [VALUE_NAME] = "_weir_names",
+		[VALUE_COMMAND] = " ",
+	};
+
+	fputs("\t\t'", stdout);
+	if (spec->letter)
+		printf("(-%c --%s)'{-%c,--%s", spec->letter, spec->name, spec->letter, spec->name);
+	else
+		printf("--%s", spec->name);
+	fputs(spec->letter ? "}'[" : "[", stdout);
+	zsh_text(spec->text);
+	putchar(']');
+	if (spec->value != VALUE_NONE)
+		printf(":%s:%s", spec->metavar, actions[spec->value]);
+	puts("' \\");
+}
+
+static const char *zsh_arguments(int command)
+{
+	switch (command) {
+	case CMD_RUN:
+		return "'1:name:_weir_names' '*::command:_normal'";
+	case CMD_LS:
+	case CMD_SHOW:
+		return "'*:name:_weir_names'";
+	case CMD_DOCTOR:
+		return "";
+	default:
+		return "'1:name:_weir_names' '*: : '";
+	}
+}
+
+int write_zsh(void)
+{
+	puts("#compdef weir");
+	puts("# zsh completion for weir, written by weir-docs\n");
+	puts("_weir_names() {\n"
+	     "\tlocal -a names\n"
+	     "\tnames=(${(f)\"$(weir ls --quiet 2>/dev/null | sed '1d; s/ .*//')\"})\n"
+	     "\tcompadd -a names\n"
+	     "}\n");
+	puts("_weir() {\n"
+	     "\tlocal -a commands\n"
+	     "\tcommands=(");
+	for (int i = 0; i < CMD_COUNT; i++) {
+		printf("\t\t'%s:", command_specs[i].name);
+		zsh_text(command_specs[i].text);
+		puts("'");
+	}
+	puts("\t)\n"
+	     "\tif ((CURRENT == 2)); then\n"
+	     "\t\t_describe command commands\n"
+	     "\t\treturn\n"
+	     "\tfi\n"
+	     "\tlocal command=$words[2]\n"
+	     "\tshift words\n"
+	     "\t((CURRENT--))\n"
+	     "\tcase $command in");
+	for (int i = 0; i < CMD_COUNT; i++) {
+		printf("\t%s)\n\t\t_arguments -S -s \\\n", command_specs[i].name);
+		for (size_t j = 0; j < n_option_specs; j++) {
+			if (option_specs[j].commands & (1u << i))
+				zsh_option(&option_specs[j]);
+		}
+		printf("\t\t%s\n\t\t;;\n", zsh_arguments(i));
+	}
+	puts("\tesac\n}\n\n_weir \"$@\"");
+	return 0;
+}

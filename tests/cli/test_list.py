@@ -1,0 +1,145 @@
+"""weir ls, show, limit and doctor."""
+
+import json
+import os
+import subprocess
+import sys
+
+from support import check, main
+
+
+def test_tables_are_aligned(weir):
+    weir.run("limit", "a", "2")
+    weir.run("limit", "much/longer.name", "10")
+    holder = weir.holder(name="much/longer.name")
+    code, out, _ = weir.run("ls")
+    lines = out.splitlines()
+    check(code == 0 and len(lines) == 3 and lines[0].startswith("NAME "), "one line each", out)
+    check(lines[1].startswith("much/longer.name "), "fullest first", out)
+    column = lines[0].index("LIMIT") + 5
+    check(all(line[column - 1].isdigit() and line[column] == " " for line in lines[1:]),
+          "columns are aligned", out)
+    code, out, _ = weir.run("show", "much/longer.name")
+    check(code == 0 and "1 of 10 permits taken" in out and "slot 0" in out, "show", out)
+    weir.let_go(holder)
+
+
+def test_json_is_valid_whatever_is_in_it(weir):
+    owner = "quote \" back \\ tick ' <&>"
+    holder = weir.holder("--owner", owner)
+    waiter = weir.start("run", "--owner", "w", "a", "true")
+    weir.wait_waiting(1)
+    code, out, _ = weir.run("show", "--json", "a")
+    info = json.loads(out)[0]
+    check(code == 0 and info["holders"][0]["owner"] == owner, "escaped", out)
+    check(info["holders"][0]["pid"] == holder.pid, "the holder's process", info)
+    check(info["waiters"][0]["position"] == 1 and info["waiters"][0]["owner"] == "w", "waiters")
+    check({"limit", "held", "percent", "waiting", "fence", "wait_p99"} <= set(info), "statistics")
+    weir.let_go(holder)
+    waiter.end()
+    weir.run("limit", "b", "1")
+    infos = json.loads(weir.run("show", "--json", "a", "b")[1])
+    check({i["name"] for i in infos} == {"a", "b"}, "several names", infos)
+    check(all(i["holders"] == [] and i["waiters"] == [] for i in infos), "empty lists", infos)
+
+
+def test_nothing_there(weir):
+    code, out, err = weir.run("ls")
+    check(code == 0 and out == "" and err.count("\n") == 1, "an empty store", code, out, err)
+    check(weir.run("ls", "--json") == (0, "[]\n", ""), "an empty list")
+    check(weir.run("ls", "nobody")[0] == 64, "an unknown name")
+
+
+def test_limit(weir):
+    check(weir.run("limit", "a", "0")[0] == 0 and weir.run("limit", "a")[1] == "0\n", "pause")
+    waiter = weir.start("run", "a", "echo", "ran")
+    weir.wait_waiting(1)
+    check("paused" in weir.run("show", "a")[1] and "paused" in weir.run("ls")[1], "it is said")
+    check(weir.run("doctor")[0] == 1, "doctor notices who waits for a paused one")
+    check(json.loads(weir.run("limit", "--json", "a")[1]) == {"name": "a", "limit": 0}, "JSON")
+    check(weir.run("limit", "a", "2")[0] == 0, "raise")
+    check(waiter.end()[:2] == (0, "ran\n"), "raising wakes")
+
+
+def test_output_that_cannot_be_written(weir):
+    weir.run("limit", "a", "1")
+    for command in (["ls"], ["show", "a"], ["ls", "--json"], ["doctor"], ["--help"], ["limit", "a"],
+                    ["run", "--help"], ["--version"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            code, _, err = weir.run(*command, stdout=full)
+        check(code == 125 and "standard output" in err, "ENOSPC is reported", command, code, err)
+        here, there = os.pipe()
+        os.close(here)
+        code, _, err = weir.run(*command, stdout=there, restore_signals=False,
+                                preexec_fn=ignore_pipe)
+        os.close(there)
+        check(code == 125 and "standard output" in err, "EPIPE is reported", command, code, err)
+
+
+def ignore_pipe():
+    import signal
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+def test_doctor(weir):
+    code, out, _ = weir.run("doctor")
+    check(code == 0 and "ok" in out, "a fresh store is well", out)
+    database = os.path.join(weir.environment["XDG_STATE_HOME"], "weir", "weir.db")
+    check(os.stat(database).st_mode & 0o777 == 0o600, "Security 1: 0600")
+    check(os.stat(os.path.dirname(database)).st_mode & 0o777 == 0o700, "Security 1: in 0700")
+    findings = json.loads(weir.run("doctor", "--json")[1])
+    check({"grade", "about", "text"} == set(findings[0]), "JSON", findings)
+    os.chmod(database, 0o666)
+    code, out, _ = weir.run("doctor")
+    check(code != 0 and "chmod" in out, "a file that everybody may change, and what to do", out)
+
+
+def test_doctor_says_what_is_broken(weir):
+    weir.run("limit", "a", "1")
+    database = os.path.join(weir.environment["XDG_STATE_HOME"], "weir", "weir.db")
+    for name in os.listdir(os.path.dirname(database)):
+        if name.startswith("weir.db-"):
+            path = os.path.join(os.path.dirname(database), name)
+            if os.path.isfile(path):
+                os.unlink(path)
+    with open(database, "wb") as file:
+        file.write(b"nonsense " * 1000)
+    code, out, err = weir.run("doctor")
+    check(code == 69 and "broken" in out, "69: a damaged file", code, out, err)
+    code, out, err = weir.run("run", "a", "echo", "ran")
+    check(code == 69 and out == "" and err.count("\n") == 1, "69, and nothing is run", code, err)
+
+
+def test_store_that_cannot_be_reached(weir):
+    with open(weir.path("file"), "w", encoding="ascii"):
+        pass
+    for url in (f"sqlite:{weir.path('nowhere')}/x/weir.db", f"sqlite:{weir.path('file')}/weir.db",
+                f"sqlite:{weir.directory}"):
+        code, out, err = weir.run("run", "--store", url, "a", "echo", "ran")
+        check(code == 69 and out == "" and err.count("\n") == 1, "69", url, code, out, err)
+    code, _, err = weir.run("ls", env={"XDG_STATE_HOME": "", "HOME": ""})
+    check(code == 64 and "--store" in err, "without HOME there is no default", code, err)
+
+
+def test_store_is_found(weir):
+    """Section 7: --store, else $WEIR_STORE, else $XDG_STATE_HOME, else ~/.local/state"""
+    one, two = (f"sqlite:{weir.path(name)}" for name in ("one.db", "two.db"))
+    os.chmod(weir.directory, 0o700)
+    check(weir.run("limit", "--store", one, "a", "5", env={"WEIR_STORE": two})[0] == 0, "--store")
+    check(weir.run("limit", "a", env={"WEIR_STORE": one})[1] == "5\n", "$WEIR_STORE")
+    check(weir.run("limit", "a", "7", env={"XDG_STATE_HOME": "relative"})[0] == 0, "HOME")
+    check(os.path.exists(weir.path(".local/state/weir/weir.db")), "~/.local/state")
+
+
+def test_pipe_that_closes_early(weir):
+    """As with any other command, SIGPIPE ends it silently"""
+    weir.run("limit", "a", "1")
+    done = subprocess.run(f"{weir.binary} ls | true; echo ${{PIPESTATUS[0]}}", shell=True,
+                          executable="/bin/bash", env=weir.environment, capture_output=True,
+                          text=True, check=False)
+    check(done.stderr == "", "silently", done)
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    main()
