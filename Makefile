@@ -19,7 +19,7 @@ all:
 	@tools/build.sh $(BUILD) $(options)
 
 demo: all
-	@$(BUILD)/examples/demo
+	@WEIR=$(BUILD)/src/weir examples/demo.sh
 
 test:
 	@tools/setup.sh build test
@@ -47,7 +47,7 @@ clean:
 
 help:
 	@echo 'make              build the library, the examples and the tests into $(BUILD)/'
-	@echo 'make demo         build and run a short example'
+	@echo 'make demo         build it, and show what weir run does in a few seconds'
 	@echo 'make test         build and run all tests'
 	@echo 'make bench        measure, side by side with what the system offers'
 	@echo 'make bench-peers  the same, with Go, Rust and Java beside it'

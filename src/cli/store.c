@@ -1,8 +1,6 @@
 /* cli: which store, and opening it. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -26,26 +24,6 @@ char *default_path(void)
 	return length < 0 ? NULL : path;
 }
 
-/* Makes the directories that lead to path; those who are not its owner do not get in. 0 or a
- * positive errno. */
-static int make_parents(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		int error = 0;
-
-		*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			error = errno;
-		*slash = '/';
-		if (error && error != EACCES && error != EROFS)
-			return error;
-		if (error && !strchr(slash + 1, '/'))
-			return error;
-	}
-	return 0;
-}
-
-/* The directories are made only when opening fails: they are there every time but the first. */
 static int open_default(const struct options *options, struct weir_store **ret_store)
 {
 	char *path = default_path();
@@ -65,8 +43,6 @@ static int open_default(const struct options *options, struct weir_store **ret_s
 		return fail(EXIT_FAILED, "out of memory");
 	}
 	code = weir_store_open(url, ret_store);
-	if (code < 0 && make_parents(path) == 0)
-		code = weir_store_open(url, ret_store);
 	code = code < 0 ? fail_store(options, code) : 0;
 	free(url);
 	free(path);

@@ -103,7 +103,7 @@ class Weir:
 
     def holder(self, *options, name="a"):
         """A weir run that holds a permit until its standard input is closed, and has begun."""
-        process = self.start("run", *options, name, "--", "sh", "-c", "echo begun; read x",
+        process = self.start("run", *options, name, "--", "sh", "-c", "echo begun; read x; exit 0",
                              stdin=subprocess.PIPE)
         check(process.line() == "begun", "a holder begins")
         return process

@@ -113,7 +113,7 @@ def test_doctor_says_what_is_broken(weir):
 def test_store_that_cannot_be_reached(weir):
     with open(weir.path("file"), "w", encoding="ascii"):
         pass
-    for url in (f"sqlite:{weir.path('nowhere')}/x/weir.db", f"sqlite:{weir.path('file')}/weir.db",
+    for url in ("sqlite:/proc/nowhere/weir.db", f"sqlite:{weir.path('file')}/weir.db",
                 f"sqlite:{weir.directory}"):
         code, out, err = weir.run("run", "--store", url, "a", "echo", "ran")
         check(code == 69 and out == "" and err.count("\n") == 1, "69", url, code, out, err)

@@ -72,7 +72,7 @@ def test_max_hold(weir):
 
 def test_short_ttl_is_renewed(weir):
     """The lease outlives its TTL while the command runs"""
-    process = weir.start("run", "--ttl", "1s", "a", "sh", "-c", "echo begun; read x",
+    process = weir.start("run", "--ttl", "1s", "a", "sh", "-c", "echo begun; read x; exit 0",
                          stdin=subprocess.PIPE)
     process.line()
     fence = weir.show("a")["holders"][0]["fence"]
