@@ -95,11 +95,27 @@ def costs_figures(a):
     yield figure("futex wakes for a grant, under contention", wakes, 1.0, shown="{:.4f}")
 
 
+def leases_figures(a):
+    def ns(case, peer="weir"):
+        return a.get("leases-" + case, peer, "ns")
+
+    yield figure("lease and release, TTL armed, ns", ns("10"), 1000, shown="{:.0f}")
+    yield figure("lease and release, x asyncio's", quotient(ns("10"), ns("10", "asyncio")), 0.1)
+    yield figure("lease from task to task, ns", ns("handoff"), 1000, shown="{:.0f}")
+    yield figure("lease from task to task, x asyncio's",
+                 quotient(ns("handoff"), ns("handoff", "asyncio")), 0.1)
+    yield figure("1,000,000 idle names, bytes each", a.get("leases-1000000", "weir", "bytes"), 512,
+                 shown="{:.0f}")
+    yield figure("lease and release, with 1,000,000 names x with 10",
+                 quotient(ns("1000000"), ns("10")), 1.2)
+
+
 MAKERS = {
     "pair": pair_figures,
     "handoff": handoff_figures,
     "contended": contended_figures,
     "waiters": waiters_figures,
+    "leases": leases_figures,
     "costs": costs_figures,
 }
 

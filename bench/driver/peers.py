@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from dataclasses import dataclass, field
 
 # What a peer's turn is given to: the operating system's threads, or tasks of a runtime of its own.
@@ -33,12 +34,15 @@ PEERS = (
     Peer("floor", "compare-and-swap, fetch-add", ("pair",), floor=True),
     Peer("spin", "spinning on a word", ("handoff",), floor=True),
     Peer("futex", "bare futex", ("handoff",), floor=True),
-    Peer("weir", "weir", ALL + ("waiters", "costs"), order=FIFO),
+    Peer("weir", "weir", ALL + ("waiters", "leases", "costs"), order=FIFO),
     Peer("sem_t", "sem_t", ALL),
     Peer("mutex", "pthread mutex", ("pair", "contended"), one_permit=True),
     Peer("mutex+cond", "mutex + condition variable", ALL),
     Peer("std", "std::counting_semaphore", ALL),
     Peer("moodycamel", "moodycamel", ALL, packages="libconcurrentqueue-dev"),
+    Peer("map", "mutex, map, ordered set", ("leases",)),
+    Peer("asyncio", "Python asyncio", ("leases",), TASKS, FIFO, packages="python3",
+         program="python"),
     Peer("tokio", "tokio", ALL + ("waiters",), TASKS, FIFO,
          packages="cargo rustc librust-tokio-dev", program="tokio"),
     Peer("go-sync", "Go x/sync/semaphore", ALL + ("waiters",), TASKS, FIFO,
@@ -66,6 +70,10 @@ class Programs:
         """The command that asks this peer this question; the question's arguments follow."""
         if peer.program == "native":
             return [os.path.join(self.native, "bench-" + question), peer.key]
+        if peer.program == "python":
+            script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                  "peers", "python", question + ".py")
+            return [sys.executable, script, question]
         if peer.program == "java":
             classes = os.path.join(self.others, "java")
             return [self.java, "-cp", classes, "Bench", question, peer.variant]

@@ -17,7 +17,7 @@ class Case:
     left_out: str = ""                      # why those who are not admitted are left out
 
 
-QUESTIONS = ("pair", "contended", "handoff", "waiters", "costs")
+QUESTIONS = ("pair", "contended", "handoff", "waiters", "leases", "costs")
 
 # The figure by which the peers of a question are compared, and whether more of it is better.
 MEASURES = {
@@ -25,6 +25,7 @@ MEASURES = {
     "contended": ("pairs_per_second", True),
     "handoff": ("ns", False),
     "waiters": ("through_ns", False),
+    "leases": ("ns", False),
 }
 
 
@@ -87,6 +88,13 @@ def waiters_cases():
             for n in sizes]
 
 
+def leases_cases():
+    return [Case("leases", f"leases-{n}", f"A lease and its release, {n:,} names", {"names": n})
+            for n in (10, 1000, 1_000_000)] + [
+        Case("leases", "leases-handoff", "A lease handed from task to task", {"handoff": 1},
+             admits=lambda peer: peer.key != "map", left_out="it has no tasks")]
+
+
 def costs_cases():
     return [Case("costs", "costs", "What weir takes from the system",
                  admits=lambda peer: peer.waits == THREADS)]
@@ -98,6 +106,7 @@ def cases(question, rounds):
         "contended": lambda: contended_cases(rounds),
         "handoff": handoff_cases,
         "waiters": waiters_cases,
+        "leases": leases_cases,
         "costs": costs_cases,
     }
     return makers[question]()

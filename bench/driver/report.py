@@ -149,6 +149,7 @@ ROWS = {
     "contended": contended_rows,
     "handoff": time_rows,
     "waiters": waiters_rows,
+    "leases": time_rows,
 }
 
 

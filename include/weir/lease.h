@@ -81,9 +81,11 @@ struct weir_request {
 	 * (weir_lease_adopt). While it waits, the request is this process's as any other. Not
 	 * together with keepalive, on_lost or cancel_on_lost: -EINVAL. */
 	bool detached;
-	bool cancel_on_lost; /* cancel the task that called weir_acquire when the lease is lost */
-	/* Called once when the lease is lost, not when it is released; by the store's agent, so it
-	 * must not wait and must not call the store. */
+	bool cancel_on_lost; /* cancel the task that called weir_acquire when the lease is lost;
+				outside of a task: -EINVAL */
+	/* Called once when the lease is lost, not when it is released; by the store's agent or by
+	 * weir_store_close, perhaps before weir_acquire has returned. It must not wait and must not
+	 * call the store; it may drop the handle. */
 	void (*on_lost)(struct weir_lease *lease, void *arg);
 	void *on_lost_arg;
 };

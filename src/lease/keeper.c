@@ -135,5 +135,8 @@ void weir__keeper_start(struct weir_lease *lease, weir_time sent)
 	weir__lock(&lease->lock);
 	keeper->armed = true;
 	weir__unlock(&lease->lock);
-	set(lease, keeper->keepalive ? sent + jittered(lease->ttl / 3) : WEIR_NEVER);
+	if (weir__lease_check(lease))
+		set(lease, keeper->keepalive ? sent + jittered(lease->ttl / 3) : WEIR_NEVER);
+	else
+		weir__lease_wake_keeper(lease, 0); /* it has ended meanwhile */
 }
