@@ -1,6 +1,7 @@
 /* cli: weir(1). What happens before and after a command. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -42,6 +43,8 @@ int main(int argc, char **argv)
 	if (getauxval(AT_SECURE))
 		return fail(EXIT_USAGE, "weir does not run setuid, setgid or with capabilities of "
 					"its file: take those off");
+	/* The store's thread would get a heap of its own, which costs more than it saves here. */
+	mallopt(M_ARENA_MAX, 1);
 	code = options_parse(argc, argv, &options);
 	if (code >= 0)
 		return code;

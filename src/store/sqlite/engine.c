@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "store/sqlite/lite.h"
 
-enum { LEFT_LOG = 1000 }; /* frames that are left for the next one to read through */
+enum { LEFT_LOG = 250 }; /* frames that are left for the next one to read through */
 
 static const struct weir__agent_work work = { .serve = weir__lite_serve };
 
@@ -72,7 +72,7 @@ static void close_store(struct weir_store *store)
 		weir__agent_submit(store->agent, &last);
 	}
 	weir__agent_stop(store->agent);
-	weir__lite_checkpoint(lite, LEFT_LOG);
+	weir__lite_cut(lite, LEFT_LOG);
 	destroy(lite);
 }
 

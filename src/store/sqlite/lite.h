@@ -287,6 +287,8 @@ void weir__lite_forget(struct weir__lite *lite);
 void weir__lite_sync(struct weir__lite *lite);
 /* Moves the log into the file when it has become long. */
 void weir__lite_checkpoint(struct weir__lite *lite, int frames);
+/* When nothing else follows: leaves a short log to the next one. */
+void weir__lite_cut(struct weir__lite *lite, int frames);
 
 /* A statement, to be bound. NULL when the transaction has failed; the functions for it take that.
  */

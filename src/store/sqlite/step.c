@@ -254,3 +254,18 @@ void weir__lite_checkpoint(struct weir__lite *lite, int frames)
 	if (copied == in_log)
 		lite->frames = 0;
 }
+
+/* Whoever opens the file when nobody else has it open reads the whole log through, copied or not,
+ * and appends to it. So commands that come one after the other would make it longer for ever, if
+ * the last one did not cut it off: that is done with the lock held, where nobody is in the midst of
+ * a transaction. If somebody is copying just now, the next one will do it. */
+void weir__lite_cut(struct weir__lite *lite, int frames)
+{
+	if (lite->frames < frames || lite->gone)
+		return;
+	weir__lite_lock(lite->lock);
+	if (sqlite3_wal_checkpoint_v2(lite->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+	    SQLITE_OK)
+		lite->frames = 0;
+	weir__lite_unlock(lite->lock);
+}
