@@ -1,6 +1,6 @@
-"""The installed library is hardened as promised: readelf says so.
+"""The installed libraries are hardened as promised: readelf says so.
 
-    hardening.py LIBWEIR.SO LIBWEIR.A
+    hardening.py LIBRARY.SO LIBRARY.A ...
 """
 
 import platform
@@ -10,20 +10,20 @@ import sys
 from lint import report, run
 
 
-def main():
-    library, archive = sys.argv[1:]
+def check(library, archive, problems):
     dynamic = run("readelf", "-W", "-d", library)
     segments = run("readelf", "-W", "-l", library)
     symbols = run("readelf", "-W", "--dyn-syms", library)
-    problems = []
 
     def require(condition, problem):
         if not condition:
-            problems.append(problem)
+            problems.append(f"{library}: {problem}")
 
     require(re.search(r"\(FLAGS_1\).*\bNOW\b", dynamic), "symbols are not bound at start (-z now)")
     require("TEXTREL" not in dynamic, "code is relocated at start, so it has to be writable")
-    require("RUNPATH" not in dynamic and "RPATH" not in dynamic, "a search path is built in")
+    # In the build directory a library finds its neighbour; installing takes that away.
+    paths = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic)
+    require(all(path.strip("/:") == "$ORIGIN" for path in paths), "a search path is built in")
     require("GNU_RELRO" in segments, "relocated data stay writable (-z relro)")
     require(re.search(r"GNU_STACK.* RW  ", segments), "the stack is executable (-z noexecstack)")
     require(not re.search(r"LOAD.* RWE ", segments), "a segment is writable and executable")
@@ -38,6 +38,13 @@ def main():
             # The switch between stacks cannot have a shadow of its returns.
             wanted = "IBT" if "_switch_" in name and ".S." in name else "IBT, SHSTK"
             require(wanted in note, f"{name}: no control-flow protection (-fcf-protection)")
+
+
+def main():
+    problems = []
+    libraries = sys.argv[1:]
+    for library, archive in zip(libraries[::2], libraries[1::2]):
+        check(library, archive, problems)
     report(problems, "now, relro, stack, separate code, stack protector")
 
 

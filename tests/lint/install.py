@@ -30,6 +30,31 @@ int main(void)
 }
 """
 
+LEASE_PROGRAM = """
+#include <stdio.h>
+#include <weir/lease.h>
+
+int main(void)
+{
+	static struct weir_request request;
+	struct weir_store *store;
+	struct weir_lease *lease;
+
+	request.name = "a";
+	request.limit = 1;
+	if (weir_store_open("memory:", &store) < 0 || weir_acquire(store, &request, &lease) < 0) {
+		puts(weir_store_error(NULL));
+		return 1;
+	}
+	weir_lease_unref(lease);
+	weir_store_close(store);
+	return 0;
+}
+"""
+
+# Each library: its pkg-config module, its file, and a program that uses it.
+LIBRARIES = {"weir": ("libweir", PROGRAM), "weir-lease": ("libweir-lease", LEASE_PROGRAM)}
+
 
 def only(root, pattern):
     """The one file that matches."""
@@ -57,18 +82,24 @@ def main():
             "PKG_CONFIG_PATH": str(pc_file.parent),
             "PKG_CONFIG_SYSROOT_DIR": str(root),
         }
-        shared = run("pkg-config", "--cflags", "--libs", "weir", env=environment).split()
-        static = ["-l:libweir.a" if flag == "-lweir" else flag for flag in shared]
         libraries = only(root, "libweir.a").parent
-
-        for compiler in compilers:
-            suffix = "cpp" if re.search(r"\+\+", compiler) else "c"
-            source = Path(directory) / f"program.{suffix}"
-            source.write_text(PROGRAM)
-            for kind, flags in ("shared", shared), ("static", static):
-                needed = use(compiler, source, source.with_suffix(f".{kind}"), flags, libraries)
-                if ("libweir.so.0" in needed) != (kind == "shared"):
-                    problems.append(f"{compiler}: not linked against the {kind} library")
+        for module, (library, program) in LIBRARIES.items():
+            flags = run("pkg-config", "--cflags", "--libs", module, env=environment).split()
+            private = run("pkg-config", "--libs", "--static", module, env=environment).split()
+            static = [f"-l:lib{flag[2:]}.a" if flag.startswith("-lweir") else flag
+                      for flag in flags + [f for f in private if f not in flags]]
+            if not only(root, f"{module}.pc").is_file():
+                problems.append(f"no {module}.pc")
+            for compiler in compilers:
+                suffix = "cpp" if re.search(r"\+\+", compiler) else "c"
+                source = Path(directory) / f"{module}.{suffix}"
+                source.write_text(program)
+                for kind, words in ("shared", flags), ("static", static):
+                    needed = use(compiler, source, source.with_suffix(f".{kind}"), words, libraries)
+                    if (f"{library}.so.0" in needed) != (kind == "shared"):
+                        problems.append(f"{compiler}: not linked against the {kind} {library}")
+                    if "RUNPATH" in run("readelf", "-d", only(root, f"{library}.so.0.*")):
+                        problems.append(f"{library}: a search path is built in")
 
         for header in PUBLIC_HEADERS:
             only(root, f"include/weir/{header.name}")
