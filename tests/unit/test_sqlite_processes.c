@@ -64,6 +64,7 @@ TEST(a_release_here_grants_there_L8)
 
 	lite_await("SELECT waiting FROM semaphore", 1);
 	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
 	other_await(&other);
 	assert_int_equal(lite_try(store, "a", &lease), -EAGAIN);
 	other_go_on(&other);

@@ -83,7 +83,7 @@ int weir__lite_self(struct weir__lite *lite, char **ret_error)
 
 	lite->self.pid = getpid();
 	lite->self.start = start_of(lite->self.pid);
-	lite->self.space = namespace_of("/proc/self/ns/pid") ^ times << 32;
+	lite->self.space = namespace_of("/proc/self/ns/pid") ^ (int64_t)((uint64_t)times << 32);
 	lite->boot_offset = read_boot_offset();
 	if (lite->self.start < 0 || times != namespace_of("/proc/self/ns/time_for_children")) {
 		*ret_error = weir__format_new("cannot tell what process this is: /proc must be "

@@ -10,7 +10,7 @@
 #include "lease/picture.h"
 #include "store/sqlite/lite.h"
 
-enum { LONG_LOG = 4000 }; /* frames */
+enum { LONG_LOG = 16000 }; /* frames */
 
 /* ---- what comes of a transaction ------------------------------------------------------------- */
 
