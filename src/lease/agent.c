@@ -37,6 +37,8 @@ struct weir__agent {
 	weir_time wakes_at; /* while asleep */
 	struct queue inbox;
 	struct queue withdrawn;
+	bool withdrawing; /* serve() has a list of withdrawals */
+	uint32_t batches; /* a futex: how many such lists it has had */
 	struct weir__heap timers;
 	struct weir__timer *firing;
 	uint32_t fired; /* a futex: how many functions of timers have returned */
@@ -77,9 +79,15 @@ static bool serve(struct weir__agent *agent)
 		return false;
 	agent->inbox = (struct queue){ NULL, NULL };
 	agent->withdrawn = (struct queue){ NULL, NULL };
+	agent->withdrawing = withdrawn != NULL;
 	weir__unlock(&agent->lock);
 	agent->work->serve(agent->self, operations, withdrawn);
 	weir__lock(&agent->lock);
+	if (agent->withdrawing) {
+		agent->withdrawing = false;
+		(void)WEIR__ADD(&agent->batches, 1, __ATOMIC_RELEASE);
+		weir__futex_wake(&agent->batches, INT32_MAX);
+	}
 	return true;
 }
 
@@ -265,6 +273,16 @@ void weir__agent_forget(struct weir__agent *agent, struct weir__op *op)
 		if (queue->last == op)
 			queue->last = before;
 		break;
+	}
+
+	/* The answer and the withdrawal may have crossed, and the agent may have the withdrawal in
+	 * its hands just now: it looks at the operation, to see that it was answered. */
+	uint32_t batches = WEIR__LOAD(&agent->batches, __ATOMIC_ACQUIRE);
+
+	while (agent->withdrawing && batches == WEIR__LOAD(&agent->batches, __ATOMIC_ACQUIRE)) {
+		weir__unlock(&agent->lock);
+		(void)weir__futex_wait(&agent->batches, batches, WEIR_NEVER);
+		weir__lock(&agent->lock);
 	}
 	weir__unlock(&agent->lock);
 }
