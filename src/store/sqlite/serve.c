@@ -5,6 +5,7 @@
  * fails, all of it fails, and everybody is told why.
  */
 #include <errno.h>
+#include <sched.h>
 
 #include "base/alloc.h"
 #include "lease/picture.h"
@@ -151,15 +152,20 @@ static int attempt_all(struct weir__lite *lite, struct weir__op *operations,
 	return attempt(lite, operations, withdrawn);
 }
 
+/* Those who were answered together will often ask again together: they get a moment for that, or
+ * else the next batch would be the first of them alone. */
 static void answer(struct weir__op *operations)
 {
 	struct weir__op *next;
+	bool several = operations != NULL && operations->next != NULL;
 
 	for (struct weir__op *op = operations; op != NULL; op = next) {
 		next = op->next;
 		if (op->keeper == NULL)
 			weir__op_answer(op, op->result);
 	}
+	if (several)
+		(void)sched_yield();
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
