@@ -88,17 +88,38 @@ static void arm(struct weir__memory_shard *shard)
 	weir__agent_timer_set(shard->space->agent, &shard->timer, first);
 }
 
-/* After an operation on a record, which may have become idle, or have an earlier end. */
-static void touched(struct weir__memory_shard *shard, struct weir__memory_rec *rec, weir_time now)
+static bool is_idle(const struct weir__memory_rec *rec)
 {
-	weir_time due;
+	return rec->rec.holders == 0 && rec->rec.waiting == 0;
+}
 
-	if (rec->rec.holders == 0 && rec->rec.waiting == 0)
-		rec->idle_since = now;
-	due = due_time(rec);
+static void settle(struct weir__memory_shard *shard, struct weir__memory_rec *rec)
+{
+	weir_time due = due_time(rec);
+
 	if (due < rec->due.time)
 		move(shard, rec, due);
 	arm(shard);
+}
+
+/* After an operation on a record, which may have become idle, or have an earlier end. */
+static void touched(struct weir__memory_shard *shard, struct weir__memory_rec *rec, weir_time now)
+{
+	if (is_idle(rec))
+		rec->idle_since = now;
+	settle(shard, rec);
+}
+
+/* What is over of a record, without using it: one that was idle has been so for as long as before.
+ */
+static uint32_t expire_rec(struct weir__memory_rec *rec, weir_time now, uint32_t max)
+{
+	bool was_idle = is_idle(rec);
+	uint32_t expired = weir__rules_expire(&rec->rec, now, max);
+
+	if (!was_idle && is_idle(rec))
+		rec->idle_since = now;
+	return expired;
 }
 
 /* The claims that ended in this operation: to be used again, or to be told of without the lock. */
@@ -154,15 +175,11 @@ static uint32_t expire(struct weir__memory_shard *shard, weir_time now, uint32_t
 	for (int turn = 0; turn < TURN && expired < max; turn++) {
 		struct weir__heap_node *node = shard->due.first;
 		struct weir__memory_rec *rec;
-		bool was_idle;
 
 		if (node == NULL || node->time > now)
 			break;
 		rec = weir__memory_rec_due(node);
-		was_idle = rec->rec.holders == 0 && rec->rec.waiting == 0;
-		expired += weir__rules_expire(&rec->rec, now, max - expired);
-		if (!was_idle && rec->rec.holders == 0 && rec->rec.waiting == 0)
-			rec->idle_since = now;
+		expired += expire_rec(rec, now, max - expired);
 		if (due_time(rec) <= now && rec->rec.holders == 0)
 			weir__memory_rec_drop(rec);
 		else
@@ -351,7 +368,7 @@ static int show(struct weir__picture *picture, struct weir__memory_rec *rec)
 	weir_time now = weir__boottime();
 	int error;
 
-	(void)weir__rules_expire(&rec->rec, now, UINT32_MAX);
+	(void)expire_rec(rec, now, UINT32_MAX);
 	error = weir__picture_add(picture, rec->name, &rec->rec, rec->waits);
 	for (struct weir__memory_claim *claim = rec->holders.first; claim != NULL && error == 0;
 	     claim = claim->next)
@@ -359,7 +376,7 @@ static int show(struct weir__picture *picture, struct weir__memory_rec *rec)
 	for (struct weir__memory_claim *claim = rec->queue.first; claim != NULL && error == 0;
 	     claim = claim->next)
 		error = weir__picture_claim(picture, now, &claim->claim, 0);
-	touched(rec->shard, rec, now);
+	settle(rec->shard, rec);
 	return error;
 }
 
