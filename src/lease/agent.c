@@ -13,11 +13,12 @@
 
 #include "base/alloc.h"
 #include "base/boottime.h"
+#include "base/cpu.h"
 #include "base/futex.h"
 #include "base/poller.h"
 #include "base/worker.h"
 
-enum { EVENTS = 16 };
+enum { EVENTS = 16, LINGER = 128 };
 
 struct queue {
 	struct weir__op *first;
@@ -37,6 +38,10 @@ struct weir__agent {
 	weir_time wakes_at; /* while asleep */
 	struct queue inbox;
 	struct queue withdrawn;
+	uint32_t asked; /* operations and withdrawals; read without the lock, too */
+	bool lately;    /* it has served since it last slept or lingered */
+	uint32_t lingers;
+	uint32_t linger;
 	bool withdrawing; /* serve() has a list of withdrawals */
 	uint32_t batches; /* a futex: how many such lists it has had */
 	struct weir__heap timers;
@@ -80,6 +85,7 @@ static bool serve(struct weir__agent *agent)
 	agent->inbox = (struct queue){ NULL, NULL };
 	agent->withdrawn = (struct queue){ NULL, NULL };
 	agent->withdrawing = withdrawn != NULL;
+	agent->lately = true;
 	weir__unlock(&agent->lock);
 	agent->work->serve(agent->self, operations, withdrawn);
 	weir__lock(&agent->lock);
@@ -115,6 +121,25 @@ static bool fire(struct weir__agent *agent)
 	return any;
 }
 
+/* Whoever was answered often asks again at once, and telling an agent that sleeps costs more than
+ * all else that passes between the two. So after a batch it looks out for a while, as long as a
+ * sleep and a wake-up would have cost; half as long whenever that was in vain. */
+static void linger(struct weir__agent *agent)
+{
+	uint32_t asked = WEIR__LOAD(&agent->asked, __ATOMIC_RELAXED);
+	uint32_t length = agent->lingers++ % 32 == 0 ? LINGER : agent->linger;
+	bool success = false;
+
+	agent->lately = false;
+	weir__unlock(&agent->lock);
+	for (uint32_t i = 0; i < length && !success; i++) {
+		weir__cpu_yield();
+		success = WEIR__LOAD(&agent->asked, __ATOMIC_RELAXED) != asked;
+	}
+	weir__lock(&agent->lock);
+	agent->linger = success ? LINGER : agent->linger / 2;
+}
+
 static void wait(struct weir__agent *agent, bool busy)
 {
 	struct weir__poll_event events[EVENTS];
@@ -123,6 +148,10 @@ static void wait(struct weir__agent *agent, bool busy)
 
 	if (busy && agent->watches == 0)
 		return;
+	if (!busy && agent->lately) {
+		linger(agent);
+		return;
+	}
 	agent->asleep = !busy;
 	agent->wakes_at = until;
 	weir__unlock(&agent->lock);
@@ -233,6 +262,7 @@ void weir__agent_submit(struct weir__agent *agent, struct weir__op *op)
 		return;
 	}
 	op->next = NULL;
+	(void)WEIR__ADD(&agent->asked, 1, __ATOMIC_RELAXED);
 	if (agent->inbox.last != NULL)
 		agent->inbox.last->next = op;
 	else
@@ -247,6 +277,7 @@ void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op)
 		return;
 	weir__lock(&agent->lock);
 	op->withdraw_next = NULL;
+	(void)WEIR__ADD(&agent->asked, 1, __ATOMIC_RELAXED);
 	if (agent->withdrawn.last != NULL)
 		agent->withdrawn.last->withdraw_next = op;
 	else

@@ -307,9 +307,14 @@ bool weir__lite_reserve(struct weir__lite *lite)
 	bool there;
 	int fd;
 
-	if (fstatat(lite->dir, "reserve", &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    status.st_size == RESERVE)
+	/* Others may have used it; that is seen soon enough. */
+	if (lite->reserved_until > lite->now)
 		return true;
+	if (fstatat(lite->dir, "reserve", &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    status.st_size == RESERVE) {
+		lite->reserved_until = lite->now + 10 * WEIR_MS;
+		return true;
+	}
 	fd = openat(lite->dir, "reserve", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
@@ -325,5 +330,6 @@ bool weir__lite_reserve(struct weir__lite *lite)
 
 void weir__lite_reserve_use(struct weir__lite *lite)
 {
+	lite->reserved_until = 0;
 	(void)unlinkat(lite->dir, "reserve", 0);
 }

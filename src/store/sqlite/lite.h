@@ -203,12 +203,13 @@ struct weir__lite {
 	sqlite3_stmt *statements[WEIR__N_SQL];
 
 	/* The transaction. */
-	int failed;      /* the first SQLite result that was wrong; SQLITE_OK */
-	bool gone;       /* the file is not the one that was opened */
-	int broken;      /* with which result it was seen to be beyond repair */
-	bool full;       /* only what needs no more space is done */
-	bool must_sync;  /* before anybody else may go on */
-	bool sync_later; /* before it is answered */
+	int failed;               /* the first SQLite result that was wrong; SQLITE_OK */
+	bool gone;                /* the file is not the one that was opened */
+	int broken;               /* with which result it was seen to be beyond repair */
+	weir_time reserved_until; /* until when the reserve is taken to be there */
+	bool full;                /* only what needs no more space is done */
+	bool must_sync;           /* before anybody else may go on */
+	bool sync_later;          /* before it is answered */
 	bool private_id; /* the request id was drawn for this request: nobody can have used it */
 	uint64_t epoch;
 	weir_time now;  /* on the clock of the file */

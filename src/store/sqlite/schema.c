@@ -116,7 +116,8 @@ static void enter_boot(struct weir__lite *lite, const char *boot)
 
 static int create(struct weir__lite *lite, char **ret_error)
 {
-	/* Before there is a table. Small pages: what an operation changes is small, and is written whole. */
+	/* Before there is a table. Small pages: what an operation changes is small, and is written
+	 * whole. */
 	run(lite, "PRAGMA page_size = 1024");
 	run(lite, "PRAGMA journal_mode = WAL");
 	return failure(lite, ret_error);
