@@ -46,7 +46,7 @@ clean:
 	@rm -rf build build-*
 
 help:
-	@echo 'make              build the library, the examples and the tests into $(BUILD)/'
+	@echo 'make              build the libraries, weir, the examples and the tests into $(BUILD)/'
 	@echo 'make demo         build it, and show what weir run does in a few seconds'
 	@echo 'make test         build and run all tests'
 	@echo 'make bench        measure, side by side with what the system offers'

@@ -42,6 +42,8 @@ needs() {
 	bench)
 		cat <<-END
 			libconcurrentqueue-dev /usr/include/concurrentqueue
+			parallel sem
+			util-linux flock
 		END
 		;;
 	peers)

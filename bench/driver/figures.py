@@ -110,12 +110,28 @@ def leases_figures(a):
                  quotient(ns("1000000"), ns("10")), 1.2)
 
 
+def command_figures(a):
+    def x(case, peer):
+        return quotient(a.get("command-" + case, "weir", "ns"),
+                        a.get("command-" + case, peer, "ns"))
+
+    def faster(case):
+        return quotient(1, x(case, "gnu-sem"))
+
+    yield figure("weir run NAME true, x flock FILE true", x("one", "flock"), 2.0)
+    yield figure("weir run NAME true, times faster than GNU sem", faster("one"), 25, at_most=False)
+    yield figure("200 runs with a limit of 4, x flock", x("many", "flock"), 3.0)
+    yield figure("200 runs with a limit of 4, times faster than GNU sem", faster("many"), 30,
+                 at_most=False)
+
+
 MAKERS = {
     "pair": pair_figures,
     "handoff": handoff_figures,
     "contended": contended_figures,
     "waiters": waiters_figures,
     "leases": leases_figures,
+    "command": command_figures,
     "costs": costs_figures,
 }
 

@@ -34,7 +34,10 @@ PEERS = (
     Peer("floor", "compare-and-swap, fetch-add", ("pair",), floor=True),
     Peer("spin", "spinning on a word", ("handoff",), floor=True),
     Peer("futex", "bare futex", ("handoff",), floor=True),
-    Peer("weir", "weir", ALL + ("waiters", "leases", "costs"), order=FIFO),
+    Peer("weir", "weir", ALL + ("waiters", "leases", "command", "costs"), order=FIFO),
+    Peer("true", "the command alone", ("command",), floor=True),
+    Peer("flock", "flock", ("command",), packages="util-linux"),
+    Peer("gnu-sem", "GNU sem", ("command",), packages="parallel"),
     Peer("sem_t", "sem_t", ALL),
     Peer("mutex", "pthread mutex", ("pair", "contended"), one_permit=True),
     Peer("mutex+cond", "mutex + condition variable", ALL),
@@ -68,19 +71,27 @@ class Programs:
 
     def command(self, peer, question):
         """The command that asks this peer this question; the question's arguments follow."""
+        if question == "command":
+            return [sys.executable, self.script(question), peer.key,
+                    os.path.join(os.path.dirname(self.native), "src", "weir")]
         if peer.program == "native":
             return [os.path.join(self.native, "bench-" + question), peer.key]
         if peer.program == "python":
-            script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-                                  "peers", "python", question + ".py")
-            return [sys.executable, script, question]
+            return [sys.executable, self.script(question), question]
         if peer.program == "java":
             classes = os.path.join(self.others, "java")
             return [self.java, "-cp", classes, "Bench", question, peer.variant]
         return [os.path.join(self.others, "bench-" + peer.program), question] + (
             [peer.variant] if peer.variant else [])
 
+    @staticmethod
+    def script(question):
+        return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                            "peers", "python", question + ".py")
+
     def is_there(self, peer):
+        if peer.questions == ("command",):
+            return bool(shutil.which({"gnu-sem": "sem"}.get(peer.key, peer.key)))
         if peer.key == "moodycamel":
             return os.path.exists("/usr/include/concurrentqueue/lightweightsemaphore.h")
         if peer.program == "java":

@@ -17,7 +17,7 @@ class Case:
     left_out: str = ""                      # why those who are not admitted are left out
 
 
-QUESTIONS = ("pair", "contended", "handoff", "waiters", "leases", "costs")
+QUESTIONS = ("pair", "contended", "handoff", "waiters", "leases", "command", "costs")
 
 # The figure by which the peers of a question are compared, and whether more of it is better.
 MEASURES = {
@@ -26,6 +26,7 @@ MEASURES = {
     "handoff": ("ns", False),
     "waiters": ("through_ns", False),
     "leases": ("ns", False),
+    "command": ("ns", False),
 }
 
 
@@ -95,6 +96,15 @@ def leases_cases():
              admits=lambda peer: peer.key != "map", left_out="it has no tasks")]
 
 
+def command_cases():
+    return [
+        Case("command", "command-one", "A command through weir run, with nobody else there",
+             {"one": 1}),
+        Case("command", "command-many", "200 commands, eight at a time, a limit of 4; each",
+             {"many": 200}),
+    ]
+
+
 def costs_cases():
     return [Case("costs", "costs", "What weir takes from the system",
                  admits=lambda peer: peer.waits == THREADS)]
@@ -107,6 +117,7 @@ def cases(question, rounds):
         "handoff": handoff_cases,
         "waiters": waiters_cases,
         "leases": leases_cases,
+        "command": command_cases,
         "costs": costs_cases,
     }
     return makers[question]()

@@ -150,6 +150,7 @@ ROWS = {
     "handoff": time_rows,
     "waiters": waiters_rows,
     "leases": time_rows,
+    "command": time_rows,
 }
 
 

@@ -115,7 +115,7 @@ WRONG = [
     ["doctor", "more"],
     ["run", "--store", "nonsense:", "a", "true"],
     ["run", "--store", "sqlite:", "a", "true"],
-    ["run", "--store", "/no/scheme", "a", "true"],
+    ["run", "--store", "/tmp/without-a-scheme", "a", "true"],
 ]
 
 

@@ -106,6 +106,11 @@ def main():
         pages = sorted((ROOT / "man").glob("*.[0-9]"))
         for page in pages:
             only(root, f"man{page.suffix[1:]}/{page.name}")
+        # What is written from the tables of the command when it is built.
+        for name in ("bin/weir", "man1/weir.1", "completions/weir.bash", "site-functions/_weir"):
+            only(root, name)
+        if not run(only(root, "bin/weir"), "--version").startswith("weir "):
+            problems.append("the installed weir does not say its version")
     report(problems, f"{len(compilers)} compilers, shared and static; {len(pages)} manual pages")
 
 
