@@ -67,6 +67,7 @@ struct weir__keeper {
 	bool keepalive;
 	bool renewing;
 	bool told;
+	uint32_t telling; /* a futex: 1 while on_lost runs */
 	bool cancel;
 	void (*on_lost)(struct weir_lease *lease, void *arg);
 	void *on_lost_arg;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/boottime.h"
 #include "base/descriptor.h"
+#include "base/futex.h"
 #include "lease/lease.h"
 #include "lease/op.h"
 
@@ -237,6 +238,10 @@ void weir__lease_stop_keeper(struct weir_lease *lease)
 	weir__lease_unpin(lease);
 }
 
+/* The lease of which this thread is telling. */
+static WEIR__TLS const struct weir_lease *telling_of;
+
+/* Whoever has dropped its last handle is not told any more, and may have freed what it gave us. */
 void weir__lease_tell(struct weir_lease *lease)
 {
 	struct weir__keeper *keeper = lease->keeper;
@@ -245,14 +250,39 @@ void weir__lease_tell(struct weir_lease *lease)
 	if (keeper == NULL)
 		return;
 	weir__lock(&lease->lock);
-	tell = lease->state == WEIR__LOST && !keeper->told;
-	if (tell)
+	tell = lease->state == WEIR__LOST && !keeper->told &&
+	       WEIR__LOAD(&lease->refs, __ATOMIC_ACQUIRE) != 0;
+	if (tell) {
 		keeper->told = true;
+		keeper->telling = 1;
+	}
 	weir__unlock(&lease->lock);
-	if (tell && keeper->on_lost != NULL)
+	if (!tell)
+		return;
+	telling_of = lease;
+	if (keeper->on_lost != NULL)
 		keeper->on_lost(lease, keeper->on_lost_arg);
-	if (tell && keeper->cancel)
+	telling_of = NULL;
+	if (keeper->cancel)
 		(void)weir_cancel(lease->task);
+	WEIR__STORE(&keeper->telling, 0, __ATOMIC_RELEASE);
+	weir__futex_wake(&keeper->telling, INT32_MAX);
+}
+
+/* For one whose last handle has gone: returns when nobody is being told of it, or the caller itself
+ * is. */
+static void wait_until_told(struct weir_lease *lease)
+{
+	struct weir__keeper *keeper = lease->keeper;
+	bool telling = keeper != NULL && telling_of != lease;
+
+	while (telling) {
+		weir__lock(&lease->lock);
+		telling = WEIR__LOAD(&keeper->telling, __ATOMIC_ACQUIRE) != 0;
+		weir__unlock(&lease->lock);
+		if (telling)
+			(void)weir__futex_wait(&keeper->telling, 1, WEIR_NEVER);
+	}
 }
 
 struct weir_lease *weir_lease_ref(struct weir_lease *lease)
@@ -306,8 +336,10 @@ void weir_lease_unref(struct weir_lease *lease)
 			end_by_itself(lease);
 		else
 			weir__gate_leave(lease->store);
-	} else if (leave_to_closer(lease)) {
-		return;
+	} else {
+		wait_until_told(lease);
+		if (leave_to_closer(lease))
+			return;
 	}
 	weir__lease_unpin(lease);
 }
