@@ -10,6 +10,7 @@
 
 struct weir_store *store;
 struct weir_store *other;
+uint64_t first_tape = 1;
 
 static char url[512];
 static char directory[256];
@@ -275,7 +276,7 @@ static void remove_directory(void)
 		(void)fprintf(stderr, "cannot remove %s\n", directory);
 }
 
-/* conformance URL [GROUP] */
+/* conformance URL [GROUP [TAPE]] */
 int main(int argc, char **argv)
 {
 	const struct group *const all[] = { &arguments_group, &leases_group, &waiting_group,
@@ -285,6 +286,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	if (argc > 3)
+		first_tape = strtoull(argv[3], NULL, 10);
 	make_url(argv[1]);
 	store = open_store("");
 	other = open_store("");

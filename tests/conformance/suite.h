@@ -20,6 +20,9 @@
 extern struct weir_store *store;
 extern struct weir_store *other;
 
+/* Which tape to begin with. */
+extern uint64_t first_tape;
+
 /* The URL, with more options. */
 struct weir_store *open_store(const char *more_options);
 

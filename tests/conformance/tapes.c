@@ -4,9 +4,9 @@
  * at which place, fences by their order, the counters. Those who wait are tasks, so that they can
  * be withdrawn at any time. Steps go through one handle or the other.
  *
- * Time. A lease lives long or briefly. The rule book's clock stands still but for the steps that
- * sleep until all brief ones have expired. If the machine was so slow that a brief one may have
- * expired before, the tape is given up, and the next one is played. */
+ * Time. A lease lives long or briefly. The rule book's clock counts the steps, and jumps in those
+ * that sleep until all brief ones have expired. If the machine was so slow that a brief one may
+ * have expired before, the tape is given up, and the next one is played. */
 #define LITTLE_CLAIMS 48
 #include "conformance/suite.h"
 #include "support/little_book.h"
@@ -15,7 +15,13 @@
 
 #include <stdlib.h>
 
-enum { MOST_LIVE = 10, STEPS = 120, MODEL_LONG = 1000000, MODEL_BRIEF = 1, SILENCE = 100000000 };
+enum {
+	MOST_LIVE = 10,
+	STEPS = 120,
+	MODEL_LONG = 10000000,
+	MODEL_BRIEF = 1000,
+	SILENCE = 100000000
+};
 
 struct player {
 	bool used, waits;
@@ -70,19 +76,43 @@ static bool is_brief(const struct player *player)
 	return player->request.ttl == BRIEF;
 }
 
+/* What the store said is what the rule book says, unless time has run away. */
+static bool late(const struct tape *tape)
+{
+	return tape->brief_until != 0 && weir_now() > tape->brief_until - 5 * WEIR_MS;
+}
+
+static void agree_at(struct tape *tape, int line, int64_t said, int64_t expected)
+{
+	if (said == expected || tape->too_slow)
+		return;
+	if (late(tape)) {
+		tape->too_slow = true;
+		return;
+	}
+	(void)fprintf(stderr, "tapes.c:%d: %lld, not %lld, in tape %llu\n", line, (long long)said,
+		      (long long)expected, (unsigned long long)tape->seed);
+	fail();
+}
+
+#define agree(tape, said, expected) agree_at(tape, __LINE__, (int64_t)(said), (int64_t)(expected))
+
 /* ---- grants -------------------------------------------------------------------------------------
  */
 
 static void compare_grant(struct tape *tape, struct player *player, const struct weir__claim *claim)
 {
-	struct weir_lease_info info = info_of(player->lease);
+	struct weir_lease_info info;
 
-	assert_int_equal(info.slot, claim->slot);
-	assert_int_equal(info.weight, claim->weight);
+	if (tape->too_slow || player->lease == NULL)
+		return;
+	info = info_of(player->lease);
+	agree(tape, info.slot, claim->slot);
+	agree(tape, info.weight, claim->weight);
 	assert_string_equal(info.request_id, player->request_id);
 	for (size_t i = 0; i < tape->n_fences; i++)
-		assert_int_equal(tape->fences[i].model < claim->fence,
-				 tape->fences[i].real < info.fence);
+		agree(tape, tape->fences[i].model < claim->fence,
+		      tape->fences[i].real < info.fence);
 	tape->fences[tape->n_fences].model = claim->fence;
 	tape->fences[tape->n_fences++].real = info.fence;
 	player->waits = false;
@@ -104,11 +134,11 @@ static void deliver(struct tape *tape)
 			continue;
 		result = weir_wait(player->task, weir_after(10 * WEIR_SECOND), NULL);
 		if (claim == NULL) {
-			assert_int_equal(result, -E2BIG);
+			agree(tape, result, -E2BIG);
 			drop_player(player);
 			continue;
 		}
-		assert_int_equal(result, 0);
+		agree(tape, result, 0);
 		compare_grant(tape, player, claim);
 	}
 	little_forget(&tape->book);
@@ -133,27 +163,29 @@ static void compare_picture(struct tape *tape)
 
 	look(either(tape), tape->name, &seen);
 	assert_true(seen.found);
-	assert_int_equal(seen.info.limit, rec->limit);
-	assert_int_equal(seen.info.held, rec->held);
-	assert_int_equal(seen.n_holders, rec->holders);
-	assert_int_equal(seen.n_waiters, rec->waiting);
-	assert_int_equal(seen.info.granted_at_once, rec->counters.at_once);
-	assert_int_equal(seen.info.granted_after_wait, rec->counters.after_wait);
-	assert_int_equal(seen.info.refused, rec->counters.refused);
-	assert_int_equal(seen.info.expired, rec->counters.expired);
+	agree(tape, seen.info.limit, rec->limit);
+	agree(tape, seen.info.held, rec->held);
+	agree(tape, seen.n_holders, rec->holders);
+	agree(tape, seen.n_waiters, rec->waiting);
+	agree(tape, seen.info.granted_at_once, rec->counters.at_once);
+	agree(tape, seen.info.granted_after_wait, rec->counters.after_wait);
+	agree(tape, seen.info.refused, rec->counters.refused);
+	agree(tape, seen.info.expired, rec->counters.expired);
 	for (struct weir__claim *claim = little_head(rec); claim != NULL;
 	     claim = little_after(rec, claim), position++) {
-		assert_string_equal(seen.waiters[position].request_id, claim->request_id);
-		assert_int_equal(seen.waiters[position].position, position + 1);
-		assert_int_equal(seen.waiters[position].weight, claim->weight);
+		agree(tape, strcmp(seen.waiters[position].request_id, claim->request_id), 0);
+		agree(tape, seen.waiters[position].position, position + 1);
+		agree(tape, seen.waiters[position].weight, claim->weight);
 	}
 	for (uint32_t i = 0; i < seen.n_holders; i++) {
 		const struct player *player = by_request_id(tape, seen.holders[i].request_id);
 		const struct weir__claim *claim = player != NULL ? claim_of(tape, player) : NULL;
 
-		assert_non_null(claim);
-		assert_int_equal(claim->state, WEIR__HOLDING);
-		assert_int_equal(seen.holders[i].slot, claim->slot);
+		agree(tape, claim != NULL, true);
+		if (claim == NULL)
+			return;
+		agree(tape, claim->state, WEIR__HOLDING);
+		agree(tape, seen.holders[i].slot, claim->slot);
 		assert_true(i == 0 || seen.holders[i].slot > seen.holders[i - 1].slot);
 	}
 }
@@ -236,10 +268,10 @@ static void request(struct tape *tape)
 	if (expected == 1) {
 		player->waits = true;
 		until_asked(tape, player);
-		assert_false(weir_future_done(player->task));
+		agree(tape, weir_future_done(player->task), false);
 	} else {
 		result = weir_wait(player->task, weir_after(10 * WEIR_SECOND), NULL);
-		assert_int_equal(result, expected);
+		agree(tape, result, expected);
 		if (expected == 0)
 			compare_grant(tape, player, got);
 		else
@@ -256,7 +288,7 @@ static void withdraw(struct tape *tape, struct player *player)
 	assert_int_equal(
 		weir__rules_withdraw(&tape->book.rec, tape->now, player->token, false, &got), 0);
 	(void)weir_cancel(player->task);
-	assert_int_equal(weir_wait(player->task, WEIR_NEVER, NULL), -ECANCELED);
+	agree(tape, weir_wait(player->task, WEIR_NEVER, NULL), -ECANCELED);
 	drop_player(player);
 }
 
@@ -266,7 +298,7 @@ static void renew(struct tape *tape, struct player *player)
 	int expected = weir__rules_renew(&tape->book.rec, tape->now, player->token,
 					 is_brief(player) ? MODEL_BRIEF : MODEL_LONG, &got);
 
-	assert_int_equal(weir_renew(player->lease, 0), expected);
+	agree(tape, weir_renew(player->lease, 0), expected);
 	if (is_brief(player))
 		note_brief(tape, tape->brief_until - BRIEF); /* the earliest is as early as ever */
 }
@@ -275,9 +307,9 @@ static void release(struct tape *tape, struct player *player)
 {
 	int expected = weir__rules_release(&tape->book.rec, tape->now, player->token);
 
-	assert_int_equal(weir_release(player->lease), expected);
+	agree(tape, weir_release(player->lease), expected);
 	if (rng_one_in(&tape->rng, 2))
-		assert_int_equal(weir_release(player->lease), -ESTALE);
+		agree(tape, weir_release(player->lease), -ESTALE);
 	drop_player(player);
 }
 
@@ -286,7 +318,7 @@ static void evict(struct tape *tape, struct player *player)
 	struct weir_lease_info info = info_of(player->lease);
 	int expected = weir__rules_evict(&tape->book.rec, tape->now, player->token);
 
-	assert_int_equal(weir_evict(either(tape), tape->name, info.token), expected);
+	agree(tape, weir_evict(either(tape), tape->name, info.token), expected);
 	while (weir_lease_held(player->lease))
 		(void)weir_sleep(100 * WEIR_US);
 	drop_player(player);
@@ -308,11 +340,11 @@ static void retry(struct tape *tape, struct player *player)
 		return; /* it would be a new request, by nobody */
 	again.deadline = 0;
 	expected = weir__rules_request(&tape->book.rec, tape->now, &claim, false, SILENCE, &got);
-	assert_int_equal(weir_acquire(either(tape), &again, &found), expected);
-	if (expected < 0)
+	agree(tape, weir_acquire(either(tape), &again, &found), expected);
+	if (found == NULL)
 		return;
 	assert_memory_equal(info_of(found).token, info_of(player->lease).token, WEIR_TOKEN_SIZE);
-	assert_int_equal(info_of(found).fence, info_of(player->lease).fence);
+	agree(tape, info_of(found).fence, info_of(player->lease).fence);
 	player->again = found;
 }
 
@@ -321,21 +353,34 @@ static void resize(struct tape *tape)
 	uint32_t limit = rng_below(&tape->rng, 6);
 
 	assert_int_equal(weir__rules_resize(&tape->book.rec, tape->now, limit), 0);
-	assert_int_equal(weir_set_limit(either(tape), tape->name, limit), 0);
+	agree(tape, weir_set_limit(either(tape), tape->name, limit), 0);
 }
 
+/* One after the other, as they do in the store. Who is granted when the first one expires has its
+ * own time from then on. */
 static void expire(struct tape *tape)
 {
-	if (tape->brief_until == 0)
+	weir_time first = tape->brief_until, last = 0;
+	struct weir__claim *claim;
+
+	if (first == 0)
 		return;
 	(void)weir_sleep_until(tape->brief_gone + 20 * WEIR_MS);
-	tape->now += MODEL_BRIEF;
+	for (size_t i = 0; i < LITTLE_CLAIMS; i++) {
+		claim = &tape->book.claims[i];
+		if (claim->state == WEIR__HOLDING && claim->ttl == MODEL_BRIEF &&
+		    claim->expires > last)
+			last = claim->expires;
+	}
+	while ((claim = little_first_to_expire(&tape->book.rec)) != NULL &&
+	       claim->expires <= last) {
+		tape->now = claim->expires;
+		(void)weir__rules_expire(&tape->book.rec, tape->now, UINT32_MAX);
+	}
 	tape->brief_until = 0;
-	(void)weir__rules_expire(&tape->book.rec, tape->now, UINT32_MAX);
-	/* Brief ones that were granted in this very step live on from now. */
 	for (uint32_t i = 0; i < tape->book.n_told; i++)
 		if (tape->book.told[i].event == WEIR__GRANTED)
-			note_brief(tape, weir_now() - BRIEF / 2);
+			note_brief(tape, first);
 }
 
 static void step(struct tape *tape)
@@ -343,6 +388,7 @@ static void step(struct tape *tape)
 	struct player *player = &tape->players[rng_below(&tape->rng, MOST_LIVE)];
 	uint32_t what = rng_below(&tape->rng, 16);
 
+	tape->now++;
 	if (rng_one_in(&tape->rng, 40)) {
 		expire(tape);
 	} else if (rng_one_in(&tape->rng, 12)) {
@@ -399,7 +445,7 @@ TASK(play)
 		step(tape);
 		if (tape->brief_until != 0 && weir_now() > tape->brief_until - BRIEF / 5) {
 			/* Before they expire, let them; if it is too late for that, give up. */
-			if (weir_now() > tape->brief_until - 5 * WEIR_MS) {
+			if (late(tape)) {
 				tape->too_slow = true;
 				break;
 			}
@@ -410,6 +456,8 @@ TASK(play)
 		note_grants(tape);
 		deliver(tape);
 		compare_picture(tape);
+		if (tape->too_slow)
+			break;
 	}
 	clear(tape);
 	return 0;
@@ -421,7 +469,7 @@ TEST(tapes_agree_with_the_rule_book_L1_L2_L3_L4_L7_L8_L9)
 {
 	int played = 0, given_up = 0;
 
-	for (uint64_t seed = 1; played < seeds && given_up < 4 * seeds; seed++) {
+	for (uint64_t seed = first_tape; played < seeds && given_up < 4 * seeds; seed++) {
 		struct tape *tape = calloc(1, sizeof(*tape));
 
 		assert_non_null(tape);
