@@ -76,8 +76,11 @@ static void live_on(struct account *account, struct life *life, size_t i)
 			life->end = least(life->end, later(lease->granted, max_hold));
 	}
 	if (ok(op) && lengthens(op)) {
+		/* Who waited may have asked long before the step that the answer is about. */
+		int64_t sent = op->flags & HISTORY_WAITED ? op->ret : op->inv;
+
 		life->believed = most(life->believed,
-				      later(op->inv, op->ttl) - account->history->guard);
+				      later(sent, op->ttl) - account->history->guard);
 		if (max_hold != 0)
 			life->believed = least(life->believed, later(lease->asked, max_hold));
 	}

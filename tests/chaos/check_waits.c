@@ -16,11 +16,14 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Until when a request may have been in the queue. A dead client's is until somebody notices. */
-static int64_t in_queue_until(const struct account *account, const struct history_op *op)
+/* Until when a request may have been in the queue. A dead client's is until somebody notices; where
+ * that is at once, the time it takes is part of what IDLE allows for. */
+static int64_t in_queue_until(const struct account *account, const struct history_op *op, bool idle)
 {
 	if (op->ret != HISTORY_NEVER)
 		return op->ret;
+	if (idle && account->history->deaths_free_at_once)
+		return account->death_ret[op->client];
 	return later(account->death_ret[op->client], account->history->slack == HISTORY_NEVER ?
 							     HISTORY_NEVER / 2 :
 							     account->history->slack);
@@ -124,7 +127,7 @@ static size_t collect_events(const struct account *account, struct event *events
 		if (op->kind != HISTORY_ACQUIRE)
 			continue;
 		if (op->flags & HISTORY_WAITED) {
-			int64_t end = later(in_queue_until(account, op), 1);
+			int64_t end = later(in_queue_until(account, op, false), 1);
 
 			events[n++] = (struct event){ op->name, op->inv, QUEUED, SIZE_MAX };
 			events[n++] = (struct event){ op->name, end, -QUEUED, SIZE_MAX };
@@ -245,7 +248,7 @@ static void collect_gaps(struct idle *idle, uint32_t name)
 		    !(op->flags & HISTORY_WAITED) || (op->ret != HISTORY_NEVER && op->result >= 0))
 			continue;
 		idle->gaps[n][0] = op->inv;
-		idle->gaps[n++][1] = in_queue_until(idle->account, op);
+		idle->gaps[n++][1] = in_queue_until(idle->account, op, true);
 	}
 	qsort(idle->gaps, n, sizeof(*idle->gaps), span_in_time);
 	for (size_t i = 0; i < n; i++) {
@@ -310,7 +313,9 @@ static void judge(struct idle *idle, uint32_t name)
 					    all_granted);
 
 			turn = alone(idle, most(turn, freed(idle, limit - lease->weight)));
-			account->report->waits_judged += turn <= lease->granted;
+			/* Had it waited for three times as long, it would be found. */
+			account->report->waits_judged += turn <= later(lease->asked,
+								       2 * account->history->slack);
 			if (lease->granted > later(turn, account->history->slack))
 				account_find(account, 6, lease->op, lease->op);
 		}
