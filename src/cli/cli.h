@@ -91,6 +91,9 @@ int acquire(struct weir_store *store, const struct wanted *wanted, struct weir_l
 
 /* ---- signals.c ---- */
 
+/* What weir passes on to its command. */
+#define N_FORWARDED 8
+extern const int forwarded[N_FORWARDED];
 /* All signals wait from here on. */
 void hold_signals(void);
 /* While waiting for a permit: what ends a process goes to the handler, the mask is as it was. */
@@ -111,7 +114,8 @@ struct child {
 	int bind_fd;  /* inherited, or -1 */
 	int terminal; /* to be handed over, or -1 */
 	pid_t pid;
-	int died_of; /* a signal, or 0 */
+	int died_of;   /* a signal, or 0 */
+	weir_time end; /* of --max-hold, or WEIR_NEVER */
 };
 /* The terminal that the command gets from the beginning, or -1. */
 int terminal_to_hand_over(void);
@@ -120,6 +124,9 @@ void take_terminal_back(const struct child *child);
 int spawn(struct child *child, const struct weir_lease_info *info);
 /* Waits for its end, forwards signals, watches the lease; the exit code. */
 int supervise(const struct options *options, struct child *child, struct weir_lease *lease);
+/* family.c: after its end. Whether processes it left behind have the lease now; then it must not
+ * be released. */
+bool leave_to_family(const struct options *options, const struct child *child, int *code);
 /* What tells the main thread that a lease was lost: the on_lost of weir run. */
 void tell_lost(struct weir_lease *lease, void *arg);
 

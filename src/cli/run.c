@@ -1,9 +1,6 @@
 /* cli: weir run. A command runs only while its lease is live. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -97,29 +94,6 @@ static void tell_ended(const struct options *options, const char *name, int code
 	fflush(stderr);
 }
 
-/* Whether a process of the command is left, one that inherited the binding descriptor. Ours is
- * given up to see that: the number stays taken, by something else, for the lease to close. */
-static bool others_are_bound(int bind_fd)
-{
-	char path[32];
-	char byte;
-	int end, nothing;
-	bool bound = false;
-
-	if (bind_fd < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", bind_fd);
-	end = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	nothing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (end >= 0 && nothing >= 0 && dup3(nothing, bind_fd, O_CLOEXEC) >= 0)
-		bound = read(end, &byte, 1) < 0 && errno == EAGAIN;
-	if (end >= 0)
-		close(end);
-	if (nothing >= 0)
-		close(nothing);
-	return bound;
-}
-
 static int cannot_run(const char *command, int why)
 {
 	return fail(why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, "cannot run %s: %s", command,
@@ -139,12 +113,13 @@ static int run_under(const struct options *options, struct weir_lease *lease, ch
 	child.bind_fd = weir_lease_bind_fd(lease);
 	if (child.bind_fd == -ESTALE)
 		return fail_store(options, child.bind_fd);
+	child.end = options->max_hold ? weir_after(options->max_hold) : WEIR_NEVER;
 	why = spawn(&child, &info);
 	if (why)
 		return cannot_run(argv[0], why);
 	code = supervise(options, &child, lease);
 	*ret_died_of = child.died_of;
-	*ret_keep = others_are_bound(child.bind_fd);
+	*ret_keep = leave_to_family(options, &child, &code);
 	tell_ended(options, info.name, code);
 	return code;
 }

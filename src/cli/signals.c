@@ -9,6 +9,9 @@
 static const int fatal[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 #define N_FATAL (sizeof(fatal) / sizeof(fatal[0]))
 
+const int forwarded[N_FORWARDED] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
+				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
+
 static sigset_t mask_found;
 static bool child_signal_ignored;
 static struct sigaction fatal_found[N_FATAL];

@@ -171,12 +171,10 @@ static bool has_ended(struct watch *watch)
 
 static void signals_of_interest(sigset_t *ret_set)
 {
-	static const int numbers[] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
-				       SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD };
-
 	sigemptyset(ret_set);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaddset(ret_set, numbers[i]);
+	for (int i = 0; i < N_FORWARDED; i++)
+		sigaddset(ret_set, forwarded[i]);
+	sigaddset(ret_set, SIGCHLD);
 	sigaddset(ret_set, SIG_LOST);
 }
 
@@ -225,7 +223,7 @@ int supervise(const struct options *options, struct child *child, struct weir_le
 		.child = child,
 		.lease = lease,
 		.kill_after = options->kill_after,
-		.end = options->max_hold ? weir_after(options->max_hold) : WEIR_NEVER,
+		.end = child->end,
 		.expiry = weir_now(),
 	};
 

@@ -69,6 +69,20 @@ def test_max_hold(weir):
     check(weir.run("run", "--max-hold", "1m", "a", "sh", "-c", "exit 3")[0] == 3, "in time")
 
 
+def test_max_hold_ends_the_family_too(weir):
+    """CHECKLIST 90 and 124: what the command left behind is not alive past the lease's end"""
+    process = weir.start("run", "--max-hold", "0.5", "-k", "0.2", "a", "sh", "-c",
+                         "(trap '' TERM; exec sleep 1000) >/dev/null 2>&1 & echo $!; exit 3")
+    pid = int(process.line())
+    check(process.end()[0] == 124, "124")
+    wait_gone(pid, "nobody of the group is left")
+    weir.wait_free()
+    code, out, _ = weir.run("run", "--max-hold", "1m", "a", "sh", "-c",
+                            "sleep 0.2 >/dev/null 2>&1 & exit 3")
+    check((code, out) == (3, ""), "its own code when all end in time", code, out)
+    check(weir.show("a")["held"] == 0, "and then the permit is back")
+
+
 def test_short_ttl_is_renewed(weir):
     """The lease outlives its TTL while the command runs"""
     process = weir.start("run", "--ttl", "1s", "a", "sh", "-c", "echo begun; read x; exit 0",
