@@ -70,7 +70,7 @@ TEST(once_it_is_over_nothing_brings_it_back_CHECKLIST_34)
 	weir_lease_unref(lease);
 }
 
-TEST(a_name_that_is_idle_is_dropped_and_its_fence_is_not_forgotten_CHECKLIST_28_46)
+TEST(an_idle_name_is_dropped_and_its_fence_is_not_forgotten_CHECKLIST_28_46)
 {
 	struct weir_request request = { .name = "a", .limit = 1 };
 	struct weir_lease *lease = acquire(store, &request);
@@ -157,8 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		clock_test(a_holder_that_wakes_up_late_knows_it_CHECKLIST_35),
 		clock_test(once_it_is_over_nothing_brings_it_back_CHECKLIST_34),
-		clock_test(
-			a_name_that_is_idle_is_dropped_and_its_fence_is_not_forgotten_CHECKLIST_28_46),
+		clock_test(an_idle_name_is_dropped_and_its_fence_is_not_forgotten_CHECKLIST_28_46),
 		clock_test(a_handle_outlives_the_name_of_its_lease_CHECKLIST_28),
 		clock_test(a_name_that_is_held_or_waited_for_is_not_idle),
 		clock_test(reaping_stops_where_it_is_told_to_BEHAVIOURS_12),
