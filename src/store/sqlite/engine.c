@@ -35,6 +35,7 @@ static int open_store(struct weir_store *store, const struct weir__url *url, cha
 	lite->inbox.fd = -1;
 	lite->look_timer.fire = weir__lite_look;
 	lite->last_tiding = &lite->tidings;
+	lite->book = &weir__lite_book;
 	error = weir__lite_self(lite, ret_error);
 	if (error == 0)
 		error = weir__lite_file_open(lite, url->rest, ret_error);

@@ -82,7 +82,7 @@ static void fill(struct weir__lite_sem *sem, sqlite3_stmt *row)
 	uint64_t floor = sem->lite->epoch << 32;
 
 	*rec = (struct weir__rec){
-		.book = &weir__lite_book,
+		.book = sem->lite->book,
 		.limit = (uint32_t)sqlite3_column_int64(row, 2),
 		.held = (uint32_t)sqlite3_column_int64(row, 3),
 		.holders = (uint32_t)sqlite3_column_int64(row, 4),

@@ -4,18 +4,21 @@
  * the only one that uses the connection, after open and until close.
  *
  *     engine.c   the table of functions
- *     file.c     where it is, who may use it, and what is refused
- *     schema.c   creating and migrating it, and what a new boot means
- *     lock.c     the lock around each transaction
- *     step.c     transactions and statements
- *     head.c     the heads of records
- *     book.c     their claims: struct weir__book over statements
- *     serve.c    a batch of operations, in one transaction
+ *     serve.c    a batch of operations, in one transaction, and what comes of it
+ *     look.c     looking after those who wait: is somebody granted, has somebody died
  *     verb.c     what each operation does
- *     wait.c     the requests that wait here, and when to look after them
- *     look.c     looking: has somebody died, is somebody granted
- *     live.c     whether a process lives
+ *     bury.c     ending what the dead have left
  *     message.c  telling other agents
+ *     wait.c     the requests that wait here
+ *     view.c     for which semaphores they do, when to look after those, and who is watched
+ *     schema.c   creating and migrating the file, and what a new boot means
+ *     book.c     claims: struct weir__book over statements
+ *     live.c     whether a process lives
+ *     turn.c     the beginning and the end of a transaction
+ *     head.c     the heads of records
+ *     step.c     statements, memory, the log
+ *     file.c     where the file is, who may use it, and what is refused
+ *     lock.c     the lock around each transaction
  *     error.c    sentences
  *
  * A transaction gathers what is to be told in `news` and what is to be answered in the operations
@@ -149,6 +152,13 @@ struct weir__watched {
 	uint8_t token[WEIR_TOKEN_SIZE]; /* of a lease, and pid is 0 */
 };
 
+#define WEIR__WATCHED_MAX 64U
+
+struct weir__watches {
+	uint32_t count;
+	struct weir__watched *watched[WEIR__WATCHED_MAX];
+};
+
 /* ---- the engine's state ---------------------------------------------------------------------- */
 
 enum weir__statement {
@@ -188,6 +198,7 @@ struct weir__block;
 
 struct weir__lite {
 	struct weir_store *store;
+	const struct weir__book *book;
 	struct weir__who self;
 	bool served;           /* something was asked; by any thread */
 	bool closing;          /* nothing more will be */
@@ -278,19 +289,6 @@ void weir__lite_private_close(int fd);
 
 /* ---- step.c ---------------------------------------------------------------------------------- */
 
-/* Begins, with both clocks read. 0 or SQLite's result, and then nothing has begun. */
-int weir__lite_begin(struct weir__lite *lite);
-/* Ends it, either way. 0: committed. Else SQLite's result: all of it was undone. Records are gone
- * either way; tidings stay until weir__lite_forget. */
-int weir__lite_end(struct weir__lite *lite);
-void weir__lite_forget(struct weir__lite *lite);
-/* What has been committed survives a loss of power from here on. */
-void weir__lite_sync(struct weir__lite *lite);
-/* Moves the log into the file when it has become long. */
-void weir__lite_checkpoint(struct weir__lite *lite, int frames);
-/* When nothing else follows: leaves a short log to the next one. */
-void weir__lite_cut(struct weir__lite *lite, int frames);
-
 /* A statement, to be bound. NULL when the transaction has failed; the functions for it take that.
  */
 sqlite3_stmt *weir__lite_use(struct weir__lite *lite, enum weir__statement which);
@@ -299,11 +297,32 @@ bool weir__lite_row(struct weir__lite *lite, sqlite3_stmt *statement);
 /* Runs one that has no rows. */
 void weir__lite_run(struct weir__lite *lite, sqlite3_stmt *statement);
 void weir__lite_fail(struct weir__lite *lite, int result);
+/* Runs one that has no rows and is no part of what fails together. 0 or SQLite's result. */
+int weir__lite_plain(struct weir__lite *lite, enum weir__statement which);
 weir_time weir__lite_clock(const struct weir__lite *lite);
 /* Memory until the end of the transaction; NULL and failed when there is none. */
 void *weir__lite_memory(struct weir__lite *lite, size_t size);
+/* To be told when the transaction is committed. */
+void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
+		     const struct weir__news *news);
+/* Drops what was to be told, and the memory. */
+void weir__lite_forget(struct weir__lite *lite);
+/* What has been committed survives a loss of power from here on. */
+void weir__lite_sync(struct weir__lite *lite);
+/* Moves the log into the file when it has become long. */
+void weir__lite_checkpoint(struct weir__lite *lite, int frames);
+/* When nothing else follows: leaves a short log to the next one. */
+void weir__lite_cut(struct weir__lite *lite, int frames);
 
-/* ---- book.c ---------------------------------------------------------------------------------- */
+/* ---- turn.c ---------------------------------------------------------------------------------- */
+
+/* Begins, with both clocks read. 0 or SQLite's result, and then nothing has begun. */
+int weir__lite_begin(struct weir__lite *lite);
+/* Ends it, either way. 0: committed. Else SQLite's result: all of it was undone. Records are gone
+ * either way; tidings stay until weir__lite_forget. */
+int weir__lite_end(struct weir__lite *lite);
+
+/* ---- head.c, book.c -------------------------------------------------------------------------- */
 
 /* NULL: there is none, or the transaction has failed. */
 struct weir__lite_sem *weir__lite_sem_find(struct weir__lite *lite, const char *name);
@@ -331,20 +350,51 @@ static inline struct weir__lite_claim *weir__lite_claim_of(struct weir__claim *c
 	return (struct weir__lite_claim *)(void *)claim;
 }
 
-/* ---- serve.c, verb.c ------------------------------------------------------------------------- */
+/* ---- live.c ---------------------------------------------------------------------------------- */
 
-void weir__lite_serve(void *self, struct weir__op *operations, struct weir__op *withdrawn);
-/* After the end of a transaction: `result` is 0 or SQLite's. Delivers or drops its news, and ends
- * the waits that it ended. */
-void weir__lite_deliver(struct weir__lite *lite, int result);
-/* Does one operation inside a transaction. Sets op->result and all that belongs to it; with
- * op->keeper set it waits. */
-void weir__lite_do(struct weir__lite *lite, struct weir__op *op);
-/* Asks for the request of a waiter, for the first time or again after its claim was dropped. 0 it
- * holds, 1 it waits, or an error. */
-int weir__lite_request(struct weir__lite *lite, struct weir__lite_sem *sem, struct weir__op *op,
-		       struct weir__lite_claim **ret_claim);
-void weir__lite_list(struct weir__lite *lite, struct weir__op *op);
+struct sockaddr_un;
+
+int weir__lite_self(struct weir__lite *lite, char **ret_error);
+/* Whether the process lives. With ret_fd: if it does, a descriptor that becomes readable when it
+ * ends, or -1. */
+enum weir__life weir__lite_life(const struct weir__lite *lite, const struct weir__who *who,
+				int *ret_fd);
+/* The socket of an agent, and whether somebody listens there. */
+void weir__lite_socket_name(char name[20], int64_t agent);
+void weir__lite_address(const struct weir__lite *lite, int64_t agent, struct sockaddr_un *address);
+enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent);
+/* Whether a lease is bound to descriptors that somebody has. With ret_fd: one that hangs up when
+ * nobody has them any more, or -1. */
+bool weir__lite_is_bound(const struct weir__lite *lite, const uint8_t *token, int *ret_fd);
+int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **ret_error);
+/* The lease has ended. `ours`: it was given back here, so it is known whether it was bound. */
+void weir__lite_unbind(struct weir__lite *lite, const uint8_t *token, bool ours);
+void weir__lite_bound_free(struct weir__lite *lite);
+
+/* ---- view.c ---------------------------------------------------------------------------------- */
+
+/* NULL: there is none; no memory. */
+struct weir__view *weir__lite_view(struct weir__lite *lite, int64_t semaphore);
+struct weir__view *weir__lite_view_new(struct weir__lite *lite, int64_t semaphore);
+void weir__lite_view_close(struct weir__lite *lite, struct weir__view *view);
+/* Has the view looked after at this time, unless that is to be earlier. */
+void weir__lite_look_at(struct weir__lite *lite, struct weir__view *view, weir_time time);
+void weir__lite_look_soon(struct weir__lite *lite, int64_t semaphore);
+void weir__lite_look_all(struct weir__lite *lite);
+void weir__lite_look_later(struct weir__lite *lite);
+void weir__lite_look_set(struct weir__lite *lite);
+/* What is watched, and NULL: nothing. */
+struct weir__watched *weir__lite_watched_process(struct weir__lite *lite,
+						 const struct weir__who *who);
+struct weir__watched *weir__lite_watched_lease(struct weir__lite *lite, const uint8_t *token);
+void weir__lite_watch_add(struct weir__view *view, struct weir__watched *watched);
+/* Takes the descriptor. One of `who` and `token` is not NULL. */
+void weir__lite_watch_new(struct weir__lite *lite, struct weir__view *view,
+			  const struct weir__who *who, const uint8_t *token, int fd);
+/* Takes the watches off the view; what is watched again meanwhile stays open. */
+struct weir__watches weir__lite_watches_take(struct weir__view *view);
+void weir__lite_watches_end(struct weir__lite *lite, const struct weir__watches *watches);
+void weir__lite_unwatched_free(struct weir__lite *lite);
 
 /* ---- wait.c ---------------------------------------------------------------------------------- */
 
@@ -359,13 +409,6 @@ void weir__lite_waits_answer(struct weir__lite *lite);
 struct weir__waiter *weir__lite_waiter(struct weir__lite *lite, int64_t semaphore,
 				       const uint8_t *token);
 void weir__lite_withdraw(struct weir__lite *lite, struct weir__op *op);
-/* Has the view looked after at this time, unless that is to be earlier. */
-void weir__lite_look_at(struct weir__lite *lite, struct weir__view *view, weir_time time);
-void weir__lite_look_soon(struct weir__lite *lite, int64_t semaphore);
-void weir__lite_look_all(struct weir__lite *lite);
-void weir__lite_look_later(struct weir__lite *lite);
-void weir__lite_look_set(struct weir__lite *lite);
-struct weir__view *weir__lite_view(struct weir__lite *lite, int64_t semaphore);
 void weir__lite_waits_each(struct weir__lite *lite,
 			   void (*call)(struct weir__lite *lite, struct weir__waiter *waiter));
 /* The file cannot be written: the wait ends as it is, and is taken out of the file later. */
@@ -373,54 +416,52 @@ void weir__lite_abandon(struct weir__lite *lite, struct weir__op *op);
 void weir__lite_abandoned_end(struct weir__lite *lite);
 void weir__lite_abandoned_free(struct weir__lite *lite);
 
-/* ---- look.c ---------------------------------------------------------------------------------- */
-
-/* The timer's function. */
-void weir__lite_look(struct weir__timer *timer);
-void weir__lite_look_now(struct weir__lite *lite);
-void weir__lite_unwatched_free(struct weir__lite *lite);
-/* Ends the claims of those who hold here and are dead. Returns whether there was one. */
-bool weir__lite_bury_dead(struct weir__lite_sem *sem, enum weir__claim_state state);
-/* Ends a view's watches. */
-void weir__lite_unwatch_all(struct weir__lite *lite, struct weir__view *view);
-/* Nobody listens where this agent should be; then, in the next transaction: ends what it has, if it
- * is dead. */
-void weir__lite_refused(struct weir__lite *lite, const struct weir__who *who,
-			const struct weir__news *news);
-void weir__lite_bury_refused(struct weir__lite *lite);
-
-/* ---- live.c ---------------------------------------------------------------------------------- */
-
-int weir__lite_self(struct weir__lite *lite, char **ret_error);
-/* Whether the process lives. With ret_fd: if it does, a descriptor that becomes readable when it
- * ends, or -1. */
-enum weir__life weir__lite_life(const struct weir__lite *lite, const struct weir__who *who,
-				int *ret_fd);
-/* Whether a lease is bound to descriptors that somebody has. With ret_fd: one that hangs up when
- * nobody has them any more, or -1. */
-bool weir__lite_is_bound(const struct weir__lite *lite, const uint8_t *token, int *ret_fd);
-int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **ret_error);
-/* The lease has ended. `ours`: it was given back here, so it is known whether it was bound. */
-void weir__lite_unbind(struct weir__lite *lite, const uint8_t *token, bool ours);
-void weir__lite_bound_free(struct weir__lite *lite);
-
 /* ---- message.c ------------------------------------------------------------------------------- */
 
 /* Opens the socket; without one, others are not heard of but by asking. */
 void weir__lite_inbox_open(struct weir__lite *lite);
 void weir__lite_inbox_close(struct weir__lite *lite);
-/* Inside a transaction: to be told when it is committed. */
-void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
-		     const struct weir__news *news);
 /* Sends what the transaction had to tell to others. */
 void weir__lite_send(struct weir__lite *lite);
-/* Whether somebody listens at an agent's socket. */
-enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent);
+void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news);
 /* Removes the socket of an agent that is dead. */
 void weir__lite_inbox_bury(struct weir__lite *lite, int64_t agent);
 /* Removes sockets and FIFOs that belong to nobody any more. In a transaction. */
 void weir__lite_sweep(struct weir__lite *lite);
-void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news);
+
+/* ---- bury.c ---------------------------------------------------------------------------------- */
+
+/* Whether this claim's process lives; UNKNOWN when that is not what keeps the claim. What may end
+ * is watched by the view, if there is one. */
+enum weir__life weir__lite_claim_life(struct weir__lite *lite, struct weir__view *view,
+				      const struct weir__lite_claim *claim);
+void weir__lite_bury(struct weir__lite_sem *sem, const uint8_t *token);
+/* Ends the claims in this state whose processes are dead. Returns whether there was one. */
+bool weir__lite_bury_dead(struct weir__lite_sem *sem, enum weir__claim_state state,
+			  struct weir__view *view);
+/* Ends what those have who did not listen, if they are dead. */
+void weir__lite_bury_refused(struct weir__lite *lite);
+
+/* ---- verb.c ---------------------------------------------------------------------------------- */
+
+/* Does one operation inside a transaction. Sets op->result and all that belongs to it; with
+ * op->keeper set it waits. */
+void weir__lite_do(struct weir__lite *lite, struct weir__op *op);
+/* Asks for the request of a waiter, for the first time or again after its claim was dropped. 0 it
+ * holds, 1 it waits, or an error. */
+int weir__lite_request(struct weir__lite *lite, struct weir__lite_sem *sem, struct weir__op *op,
+		       struct weir__lite_claim **ret_claim);
+
+/* ---- look.c ---------------------------------------------------------------------------------- */
+
+/* Looks after the views that are due, inside a transaction. */
+void weir__lite_look_due(struct weir__lite *lite);
+
+/* ---- serve.c --------------------------------------------------------------------------------- */
+
+void weir__lite_serve(void *self, struct weir__op *operations, struct weir__op *withdrawn);
+/* The timer's function. */
+void weir__lite_look(struct weir__timer *timer);
 
 /* ---- error.c --------------------------------------------------------------------------------- */
 

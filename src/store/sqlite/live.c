@@ -13,8 +13,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -93,6 +95,40 @@ int weir__lite_self(struct weir__lite *lite, char **ret_error)
 	error = weir__random(&lite->self.agent, sizeof(lite->self.agent));
 	lite->self.agent &= INT64_MAX;
 	return error;
+}
+
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+void weir__lite_socket_name(char name[20], int64_t agent)
+{
+	weir__format(name, 20, "s%016llx", (unsigned long long)agent);
+}
+
+/* Through the descriptor of the directory, for an address is at most 107 bytes long. */
+void weir__lite_address(const struct weir__lite *lite, int64_t agent, struct sockaddr_un *address)
+{
+	char name[20];
+
+	weir__lite_socket_name(name, agent);
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	weir__format(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", lite->dir,
+		     name);
+}
+
+enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent)
+{
+	struct sockaddr_un address;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int result;
+
+	if (fd < 0)
+		return WEIR__UNKNOWN;
+	weir__lite_address(lite, agent, &address);
+	result = connect(fd, (struct sockaddr *)&address, sizeof(address));
+	if (result < 0)
+		result = errno;
+	close(fd);
+	return result == 0 ? WEIR__ALIVE : result == ECONNREFUSED ? WEIR__DEAD : WEIR__UNKNOWN;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

@@ -35,40 +35,6 @@ struct datagram {
 	struct weir__news news[NEWS_MAX];
 };
 
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-static void socket_name(char name[20], int64_t agent)
-{
-	weir__format(name, 20, "s%016llx", (unsigned long long)agent);
-}
-
-/* Through the descriptor of the directory, for an address is at most 107 bytes long. */
-static void address_of(const struct weir__lite *lite, int64_t agent, struct sockaddr_un *address)
-{
-	char name[20];
-
-	socket_name(name, agent);
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	weir__format(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", lite->dir,
-		     name);
-}
-
-enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent)
-{
-	struct sockaddr_un address;
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int result;
-
-	if (fd < 0)
-		return WEIR__UNKNOWN;
-	address_of(lite, agent, &address);
-	result = connect(fd, (struct sockaddr *)&address, sizeof(address));
-	if (result < 0)
-		result = errno;
-	close(fd);
-	return result == 0 ? WEIR__ALIVE : result == ECONNREFUSED ? WEIR__DEAD : WEIR__UNKNOWN;
-}
-
 /* ---- hearing --------------------------------------------------------------------------------- */
 
 void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news)
@@ -145,8 +111,8 @@ void weir__lite_inbox_open(struct weir__lite *lite)
 	if (fd < 0)
 		return;
 	weir__lite_private(fd);
-	address_of(lite, lite->self.agent, &address);
-	socket_name(name, lite->self.agent);
+	weir__lite_address(lite, lite->self.agent, &address);
+	weir__lite_socket_name(name, lite->self.agent);
 	lite->inbox = (struct weir__watch){ .fd = fd, .ready = ready };
 	weir__lite_lock(lite->lock);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
@@ -167,25 +133,12 @@ void weir__lite_inbox_close(struct weir__lite *lite)
 	if (fd < 0)
 		return;
 	weir__agent_unwatch(lite->store->agent, &lite->inbox);
-	socket_name(name, lite->self.agent);
+	weir__lite_socket_name(name, lite->self.agent);
 	(void)unlinkat(lite->dir, name, 0);
 	weir__lite_private_close(fd);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
-
-void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
-		     const struct weir__news *news)
-{
-	struct weir__tiding *tiding = weir__lite_memory(lite, sizeof(*tiding));
-
-	if (tiding == NULL)
-		return;
-	tiding->who = *who;
-	tiding->news = *news;
-	*lite->last_tiding = tiding;
-	lite->last_tiding = &tiding->next;
-}
 
 /* Those with agent 0 are done. */
 static uint32_t collect(struct weir__tiding *tiding, struct datagram *datagram)
@@ -203,6 +156,15 @@ static uint32_t collect(struct weir__tiding *tiding, struct datagram *datagram)
 	return datagram->count;
 }
 
+/* A process that does not listen may be dead. */
+static void refused(struct weir__lite *lite, const struct weir__who *who,
+		    const struct weir__news *news)
+{
+	if (lite->n_refused < WEIR__REFUSED_MAX) /* of the others, a look will tell */
+		lite->refused[lite->n_refused++] = (struct weir__tiding){ .who = *who,
+									  .news = *news };
+}
+
 void weir__lite_send(struct weir__lite *lite)
 {
 	struct sockaddr_un address;
@@ -216,13 +178,13 @@ void weir__lite_send(struct weir__lite *lite)
 
 		if (who.agent == 0)
 			continue;
-		address_of(lite, who.agent, &address);
+		weir__lite_address(lite, who.agent, &address);
 		size = offsetof(struct datagram, news) +
 		       collect(tiding, &datagram) * sizeof(struct weir__news);
 		if (sendto(lite->inbox.fd, &datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL,
 			   (struct sockaddr *)&address, sizeof(address)) < 0 &&
 		    (errno == ECONNREFUSED || errno == ENOENT))
-			weir__lite_refused(lite, &who, &tiding->news);
+			refused(lite, &who, &tiding->news);
 	}
 }
 
@@ -234,7 +196,7 @@ void weir__lite_inbox_bury(struct weir__lite *lite, int64_t agent)
 
 	if (weir__lite_listens(lite, agent) != WEIR__DEAD)
 		return;
-	socket_name(name, agent);
+	weir__lite_socket_name(name, agent);
 	(void)unlinkat(lite->dir, name, 0);
 }
 

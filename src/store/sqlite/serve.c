@@ -73,7 +73,7 @@ static void bury_refused(struct weir__lite *lite)
 	}
 }
 
-void weir__lite_deliver(struct weir__lite *lite, int result)
+static void deliver(struct weir__lite *lite, int result)
 {
 	if (result == SQLITE_OK)
 		tell(lite);
@@ -82,6 +82,26 @@ void weir__lite_deliver(struct weir__lite *lite, int result)
 	weir__lite_forget(lite);
 	weir__lite_waits_answer(lite);
 	bury_refused(lite);
+}
+
+void weir__lite_look(struct weir__timer *timer)
+{
+	struct weir__lite *lite = (void *)((char *)timer - offsetof(struct weir__lite, look_timer));
+	int result;
+
+	weir__lite_unwatched_free(lite);
+	result = weir__lite_begin(lite);
+	if (result == SQLITE_OK) {
+		weir__lite_abandoned_end(lite);
+		weir__lite_look_due(lite);
+		result = weir__lite_end(lite);
+	} else {
+		weir__lite_look_later(lite);
+	}
+	deliver(lite, result);
+	if (result == SQLITE_OK)
+		weir__lite_abandoned_free(lite);
+	weir__lite_look_set(lite);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -198,7 +218,7 @@ static void shut_down(struct weir__lite *lite)
 			weir__lite_waits_each(lite, end_wait);
 			result = weir__lite_end(lite);
 		}
-		weir__lite_deliver(lite, result);
+		deliver(lite, result);
 		weir__lite_waits_each(lite, just_end);
 		weir__lite_waits_answer(lite);
 	}

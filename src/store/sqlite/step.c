@@ -119,6 +119,21 @@ static void forget_memory(struct weir__lite *lite)
 		lite->blocks->used = 0;
 }
 
+/* ---- news ---- */
+
+void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
+		     const struct weir__news *news)
+{
+	struct weir__tiding *tiding = weir__lite_memory(lite, sizeof(*tiding));
+
+	if (tiding == NULL)
+		return;
+	tiding->who = *who;
+	tiding->news = *news;
+	*lite->last_tiding = tiding;
+	lite->last_tiding = &tiding->next;
+}
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 void weir__lite_fail(struct weir__lite *lite, int result)
@@ -163,7 +178,8 @@ void weir__lite_run(struct weir__lite *lite, sqlite3_stmt *statement)
 		(void)sqlite3_reset(statement);
 }
 
-static int plain(struct weir__lite *lite, enum weir__statement which)
+/* Runs one that is not part of what may fail. */
+int weir__lite_plain(struct weir__lite *lite, enum weir__statement which)
 {
 	int result = prepare(lite, which);
 
@@ -174,48 +190,7 @@ static int plain(struct weir__lite *lite, enum weir__statement which)
 	return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
-/* ---- transactions ---------------------------------------------------------------------------- */
-
-/* CHECKLIST 71: a transaction that begins by reading cannot always go on to write, so all of them
- * begin as writers. CHECKLIST 77: the file may have been taken away. */
-int weir__lite_begin(struct weir__lite *lite)
-{
-	int result;
-
-	weir__lite_lock(lite->lock);
-	if (!lite->gone && !weir__lite_file_is_there(lite))
-		lite->gone = true;
-	result = lite->gone ? SQLITE_CANTOPEN : plain(lite, WEIR__SQL_BEGIN);
-	if (result != SQLITE_OK) {
-		weir__lite_unlock(lite->lock);
-		return result;
-	}
-	/* L10: after the lock is held. */
-	lite->sent = weir__boottime();
-	lite->now = lite->sent - lite->boot_offset;
-	lite->failed = SQLITE_OK;
-	lite->must_sync = false;
-	lite->last_tiding = &lite->tidings;
-	return SQLITE_OK;
-}
-
-int weir__lite_end(struct weir__lite *lite)
-{
-	int result;
-
-	weir__lite_sems_save(lite);
-	result = lite->failed;
-	if (result == SQLITE_OK)
-		result = plain(lite, WEIR__SQL_COMMIT);
-	if (result != SQLITE_OK && sqlite3_get_autocommit(lite->db) == 0)
-		(void)plain(lite, WEIR__SQL_ROLLBACK);
-	weir__lite_sems_free(lite);
-	if (result == SQLITE_OK && lite->must_sync)
-		weir__lite_sync(lite);
-	weir__lite_unlock(lite->lock);
-	lite->failed = SQLITE_OK;
-	return result;
-}
+/* ---- the log --------------------------------------------------------------------------------- */
 
 void weir__lite_forget(struct weir__lite *lite)
 {

@@ -72,9 +72,9 @@ int weir__lite_request(struct weir__lite *lite, struct weir__lite_sem *sem, stru
 	int result = ask(sem, op, ret_claim);
 
 	if (result == -EAGAIN) {
-		bool waiter_died = weir__lite_bury_dead(sem, WEIR__WAITING);
+		bool waiter_died = weir__lite_bury_dead(sem, WEIR__WAITING, NULL);
 
-		if (weir__lite_bury_dead(sem, WEIR__HOLDING) || waiter_died) {
+		if (weir__lite_bury_dead(sem, WEIR__HOLDING, NULL) || waiter_died) {
 			sem->rec.counters.refused--;
 			result = ask(sem, op, ret_claim);
 		}
@@ -198,8 +198,8 @@ static int show(struct weir__lite_sem *sem, struct weir__picture *picture)
 	int error;
 
 	(void)weir__rules_expire(&sem->rec, sem->lite->now, UINT32_MAX);
-	(void)weir__lite_bury_dead(sem, WEIR__WAITING);
-	(void)weir__lite_bury_dead(sem, WEIR__HOLDING);
+	(void)weir__lite_bury_dead(sem, WEIR__WAITING, NULL);
+	(void)weir__lite_bury_dead(sem, WEIR__HOLDING, NULL);
 	if (sem->rec.counters.after_wait != 0)
 		weir__lite_sem_waits(sem);
 	error = weir__picture_add(picture, sem->name, &sem->rec, sem->waits);

@@ -1,107 +1,9 @@
-/* store/sqlite: the requests of this store that wait, by semaphore.
- *
- * A VIEW is a semaphore for which somebody waits here, and when to look after it next: soon after
- * something has changed, when a lease there expires, and at each heartbeat at the latest. Soon is
- * not at once, because most waits are short, and what has changed once will often change again.
- */
+/* store/sqlite: the requests of this store that wait. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "store/sqlite/lite.h"
-
-#define SOON (2 * WEIR_MS)
-
-/* ---- views ----------------------------------------------------------------------------------- */
-
-static struct weir__view **bucket(struct weir__lite *lite, int64_t semaphore)
-{
-	return &lite->views[(uint64_t)semaphore % WEIR__VIEW_BUCKETS];
-}
-
-struct weir__view *weir__lite_view(struct weir__lite *lite, int64_t semaphore)
-{
-	struct weir__view *view = *bucket(lite, semaphore);
-
-	while (view != NULL && view->semaphore != semaphore)
-		view = view->next;
-	return view;
-}
-
-/* The timer is set to the first of all views. Agents' timers are on this process's clock. */
-void weir__lite_look_set(struct weir__lite *lite)
-{
-	weir_time time;
-
-	if (lite->looks.first != NULL)
-		time = lite->looks.first->time + lite->boot_offset;
-	else if (lite->abandoned != NULL)
-		time = lite->sent + lite->store->bounds.heartbeat;
-	else
-		return; /* one that is set fires for nothing, once */
-	if (!lite->look_timer.set || lite->timer_at > time) {
-		lite->timer_at = time;
-		weir__agent_timer_set(lite->store->agent, &lite->look_timer, time);
-	}
-}
-
-void weir__lite_look_at(struct weir__lite *lite, struct weir__view *view, weir_time time)
-{
-	if (view->is_due) {
-		if (view->due.time <= time)
-			return;
-		weir__heap_remove(&lite->looks, &view->due);
-	}
-	view->is_due = true;
-	weir__heap_add(&lite->looks, &view->due, time);
-	weir__lite_look_set(lite);
-}
-
-void weir__lite_look_soon(struct weir__lite *lite, int64_t semaphore)
-{
-	struct weir__view *view = weir__lite_view(lite, semaphore);
-
-	if (view != NULL)
-		weir__lite_look_at(lite, view, lite->now + SOON);
-}
-
-/* Messages may be missing: everybody asks. */
-void weir__lite_look_all(struct weir__lite *lite)
-{
-	for (size_t i = 0; i < WEIR__VIEW_BUCKETS; i++) {
-		for (struct weir__view *view = lite->views[i]; view != NULL; view = view->next) {
-			view->polled = 0;
-			weir__lite_look_at(lite, view, lite->now);
-		}
-	}
-}
-
-/* The file cannot be used now. */
-void weir__lite_look_later(struct weir__lite *lite)
-{
-	weir_time now = weir__lite_clock(lite);
-
-	while (lite->looks.first != NULL && lite->looks.first->time <= now) {
-		struct weir__heap_node *node = lite->looks.first;
-
-		weir__heap_remove(&lite->looks, node);
-		weir__heap_add(&lite->looks, node, now + lite->store->bounds.heartbeat);
-	}
-}
-
-static void close_view(struct weir__lite *lite, struct weir__view *view)
-{
-	struct weir__view **link = bucket(lite, view->semaphore);
-
-	while (*link != view)
-		link = &(*link)->next;
-	*link = view->next;
-	if (view->is_due)
-		weir__heap_remove(&lite->looks, &view->due);
-	weir__lite_unwatch_all(lite, view);
-	weir__free(view->watched);
-	weir__free(view);
-}
 
 /* ---- waiters --------------------------------------------------------------------------------- */
 
@@ -112,15 +14,8 @@ struct weir__waiter *weir__lite_wait(struct weir__lite *lite, struct weir__lite_
 	struct weir__waiter *waiter = weir__alloc(sizeof(*waiter));
 	struct weir__view *view = weir__lite_view(lite, sem->id);
 
-	if (waiter != NULL && view == NULL) {
-		view = weir__alloc(sizeof(*view));
-		if (view != NULL) {
-			view->semaphore = sem->id;
-			view->polled = lite->now;
-			view->next = *bucket(lite, sem->id);
-			*bucket(lite, sem->id) = view;
-		}
-	}
+	if (waiter != NULL && view == NULL)
+		view = weir__lite_view_new(lite, sem->id);
 	if (waiter == NULL || view == NULL) {
 		weir__free(waiter);
 		weir__lite_fail(lite, SQLITE_NOMEM);
@@ -141,7 +36,7 @@ static void forget(struct weir__lite *lite, struct weir__waiter *waiter)
 
 	weir__free(waiter);
 	if (--view->users == 0)
-		close_view(lite, view);
+		weir__lite_view_close(lite, view);
 }
 
 void weir__lite_waits_begin(struct weir__lite *lite)
@@ -156,7 +51,7 @@ void weir__lite_waits_begin(struct weir__lite *lite)
 		if (waiter->next != NULL)
 			waiter->next->link = &waiter->next;
 		view->waiters = waiter;
-		weir__lite_look_at(lite, view, lite->now + SOON);
+		weir__lite_look_soon(lite, view->semaphore);
 	}
 }
 
