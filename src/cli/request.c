@@ -77,7 +77,7 @@ static void draw(struct attempt *attempt)
 	int length;
 
 	if (weir_list(attempt->store, &attempt->request.name, 1, &visitor, &picture) != 0 ||
-	    !in_foreground(STDERR_FILENO))
+	    picture.position == 0 || !in_foreground(STDERR_FILENO))
 		return;
 	length = snprintf(line, sizeof(line),
 			  "weir: waiting for %s, %s: number %u of %u in line, %u of %u permits "
