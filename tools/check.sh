@@ -85,7 +85,8 @@ quick() {
 	test_stage "gcc: all tests" build make --no-print-directory test
 	export CC=gcc CXX=g++
 	test_stage "gcc: address and undefined behaviour sanitizers" build-asan \
-		build_and_test build-asan "-Db_sanitize=address,undefined" unit stress examples
+		build_and_test build-asan "-Db_sanitize=address,undefined" \
+		unit conformance stress examples
 	test_stage "gcc: thread sanitizer" build-tsan \
 		build_and_test build-tsan "-Db_sanitize=thread" unit stress examples
 	export CC=clang CXX=clang++
@@ -105,6 +106,12 @@ long() {
 	test_stage "gcc: long stress" build longer 60 --suite=stress
 	test_stage "gcc: long exploration" build \
 		longer 1800 explorer_1_of_2 explorer_2_of_2
+	stage "the rule book, four claims" build/tests/unit/unit_rules --whole
+	stage "100,000 kills" build/tests/chaos/crash --kills 100000 sqlite:DIRECTORY/weir.db
+	export CC=clang CXX=clang++
+	test_stage "clang: fuzzing" build-fuzz \
+		build_and_test build-fuzz "-Db_sanitize=address,undefined -Db_lundef=false \
+		-Dc_args=-fsanitize=fuzzer-no-link -Dc_link_args=-fsanitize=fuzzer-no-link" fuzz
 	stage "cppcheck" cppcheck --quiet --error-exitcode=1 --enable=warning,portability \
 		--inline-suppr -Iinclude -Isrc -D__x86_64__ src include
 }
