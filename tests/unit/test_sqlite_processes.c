@@ -6,6 +6,13 @@
 
 #define LONG weir_after(20 * WEIR_SECOND)
 
+/* The children start threads, which ThreadSanitizer does not like, but can do. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
 /* How long something takes that must not wait for a heartbeat or a TTL; generous, for a test
  * machine may be busy. The store of these tests has a heartbeat of a minute. */
 static int processes_setup(void **state)

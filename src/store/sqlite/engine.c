@@ -14,6 +14,7 @@ static const struct weir__agent_work work = { .serve = weir__lite_serve };
 static void destroy(struct weir__lite *lite)
 {
 	weir__lite_file_close(lite);
+	weir__slots_done(&lite->kept.rec.slots);
 	weir__lite_forget(lite);
 	weir__free(lite->blocks);
 	weir__lite_bound_free(lite);

@@ -144,14 +144,70 @@ static struct weir__lite_sem *only(struct weir__lite *lite, sqlite3_stmt *row)
 	return sem;
 }
 
+/* ---- the one that is kept -------------------------------------------------------------------- */
+
+/* Changes with every commit to the file, by whomever, once a transaction has begun. */
+static unsigned int version_of(struct weir__lite *lite)
+{
+	unsigned int version = 0;
+
+	(void)sqlite3_file_control(lite->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+	return version;
+}
+
+/* After a commit: the last head that was used will often be the next, and need not be read if
+ * nobody else has written meanwhile. Its slots' memory goes along. */
+void weir__lite_sems_keep(struct weir__lite *lite)
+{
+	struct weir__lite_sem *kept = &lite->kept;
+
+	weir__slots_done(&kept->rec.slots);
+	if (lite->sems == NULL) {
+		lite->is_kept = false;
+		return;
+	}
+	*kept = *lite->sems;
+	lite->sems->rec.slots = (struct weir__slots){ 0 };
+	kept->waits = NULL;
+	kept->waits_changed = false;
+	kept->head_left = false;
+	kept->stored = kept->rec;
+	kept->stored_expiry = kept->next_expiry;
+	kept->stored_silence = kept->next_silence;
+	lite->is_kept = true;
+	lite->kept_version = version_of(lite);
+}
+
+static struct weir__lite_sem *take_kept(struct weir__lite *lite, const char *name)
+{
+	struct weir__lite_sem *sem;
+
+	if (!lite->is_kept || strcmp(lite->kept.name, name) != 0 ||
+	    lite->kept_version != version_of(lite))
+		return NULL;
+	sem = weir__lite_memory(lite, sizeof(*sem));
+	if (sem == NULL)
+		return NULL;
+	*sem = lite->kept;
+	lite->kept.rec.slots = (struct weir__slots){ 0 };
+	lite->is_kept = false;
+	sem->next = lite->sems;
+	lite->sems = sem;
+	return sem;
+}
+
 struct weir__lite_sem *weir__lite_sem_find(struct weir__lite *lite, const char *name)
 {
+	struct weir__lite_sem *kept;
 	sqlite3_stmt *row;
 
 	for (struct weir__lite_sem *sem = lite->sems; sem != NULL; sem = sem->next) {
 		if (strcmp(sem->name, name) == 0)
 			return sem;
 	}
+	kept = take_kept(lite, name);
+	if (kept != NULL)
+		return kept;
 	row = weir__lite_use(lite, WEIR__SQL_HEAD_BY_NAME);
 	if (row == NULL)
 		return NULL;

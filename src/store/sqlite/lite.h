@@ -226,6 +226,9 @@ struct weir__lite {
 	weir_time now;  /* on the clock of the file */
 	weir_time sent; /* the same, as this process sees it */
 	struct weir__lite_sem *sems;
+	bool is_kept;
+	unsigned int kept_version;
+	struct weir__lite_sem kept; /* from one transaction to the next */
 	struct weir__tiding *tidings;
 	struct weir__tiding **last_tiding;
 	struct weir__waiter *fresh;
@@ -334,6 +337,7 @@ struct weir__lite_sem *weir__lite_sem_read(struct weir__lite *lite, sqlite3_stmt
 void weir__lite_sem_waits(struct weir__lite_sem *sem);
 void weir__lite_sems_save(struct weir__lite *lite);
 void weir__lite_sems_free(struct weir__lite *lite);
+void weir__lite_sems_keep(struct weir__lite *lite);
 struct weir__lite_claim *weir__lite_claim(struct weir__lite_sem *sem, const uint8_t *token);
 /* The claim that is queued before this ticket. */
 struct weir__lite_claim *weir__lite_claim_before(struct weir__lite_sem *sem, uint64_t ticket);

@@ -35,6 +35,10 @@ int weir__lite_end(struct weir__lite *lite)
 		result = weir__lite_plain(lite, WEIR__SQL_COMMIT);
 	if (result != SQLITE_OK && sqlite3_get_autocommit(lite->db) == 0)
 		(void)weir__lite_plain(lite, WEIR__SQL_ROLLBACK);
+	if (result == SQLITE_OK)
+		weir__lite_sems_keep(lite);
+	else
+		lite->is_kept = false;
 	weir__lite_sems_free(lite);
 	if (result == SQLITE_OK && lite->must_sync)
 		weir__lite_sync(lite);
