@@ -1,17 +1,10 @@
 /* store/sqlite: several processes, some of which die (L8, L11, CHECKLIST 94). */
-#include "support/lite.h"
+#include "support/other.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 
 #define LONG weir_after(20 * WEIR_SECOND)
-
-/* The children start threads, which ThreadSanitizer does not like, but can do. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-	return "die_after_fork=0";
-}
 
 /* How long something takes that must not wait for a heartbeat or a TTL; generous, for a test
  * machine may be busy. The store of these tests has a heartbeat of a minute. */
@@ -456,8 +449,15 @@ TEST(a_child_keeps_no_lock_CHECKLIST_73)
 	weir_store_close(store);
 }
 
-int main(void)
+other_fn *const other_parts[] = {
+	hold,       wait_then_say, wait_long,       hold_shortly,
+	hold_bound, hold_detached, hold_until_lost, NULL,
+};
+
+int main(int argc, char **argv)
 {
+	other_run(argc, argv);
+
 	const struct CMUnitTest tests[] = {
 		SLOW_TEST(a_release_here_grants_there_L8),
 		SLOW_TEST(a_killed_holder_is_seen_by_who_waits_L11),

@@ -1,0 +1,100 @@
+/* support: other processes that use the same store in a file, and can be killed. */
+#ifndef TESTS_SUPPORT_OTHER_H
+#define TESTS_SUPPORT_OTHER_H
+
+#include "support/lite.h"
+
+struct other {
+	pid_t pid;
+	int to, from; /* pipes: bytes that say "go on" */
+};
+
+static inline void other_says(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		_exit(9);
+}
+
+static inline void other_hears(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		_exit(8);
+}
+
+typedef void other_fn(int from, int to);
+
+/* What other processes may be asked to do; the test's. Ends with NULL. */
+extern other_fn *const other_parts[];
+
+/* Runs `part` in a process of its own. It is executed anew, and not just forked, because sanitizers
+ * cannot follow threads that a fork leaves behind. */
+static inline struct other other_start(other_fn *part)
+{
+	struct other other;
+	char number[16], from[16], to[16];
+	int down[2], up[2], i = 0;
+
+	assert_int_equal(pipe(down), 0);
+	assert_int_equal(pipe(up), 0);
+	while (other_parts[i] != part)
+		i++;
+	snprintf(number, sizeof(number), "%d", i);
+	snprintf(from, sizeof(from), "%d", down[0]);
+	snprintf(to, sizeof(to), "%d", up[1]);
+	other.pid = fork();
+	assert_true(other.pid >= 0);
+	if (other.pid == 0) {
+		close(down[1]);
+		close(up[0]);
+		execl("/proc/self/exe", "other", number, from, to, lite_path, lite_url, NULL);
+		_exit(6);
+	}
+	close(down[0]);
+	close(up[1]);
+	other.to = down[1];
+	other.from = up[0];
+	return other;
+}
+
+/* For main(): whether this is such a process; then it does not return. */
+static inline void other_run(int argc, char **argv)
+{
+	if (argc != 6)
+		return;
+	strcpy(lite_path, argv[4]);
+	strcpy(lite_url, argv[5]);
+	other_parts[atoi(argv[1])](atoi(argv[2]), atoi(argv[3]));
+	_exit(0);
+}
+
+static inline void other_await(const struct other *other)
+{
+	char byte;
+
+	assert_int_equal(read(other->from, &byte, 1), 1);
+}
+
+static inline void other_go_on(const struct other *other)
+{
+	assert_int_equal(write(other->to, "", 1), 1);
+}
+
+static inline int other_end(struct other *other)
+{
+	int status;
+
+	assert_int_equal(waitpid(other->pid, &status, 0), other->pid);
+	close(other->to);
+	close(other->from);
+	return status;
+}
+
+static inline void other_kill(struct other *other)
+{
+	kill(other->pid, SIGKILL);
+	(void)other_end(other);
+}
+
+#endif
