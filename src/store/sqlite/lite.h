@@ -12,10 +12,10 @@
  *     wait.c     the requests that wait here
  *     view.c     for which semaphores they do, when to look after those, and who is watched
  *     schema.c   creating and migrating the file, and what a new boot means
- *     book.c     claims: struct weir__book over statements
+ *     book.c     a record as the rule book sees it: struct weir__book
  *     live.c     whether a process lives
  *     turn.c     the beginning and the end of a transaction
- *     head.c     the heads of records
+ *     head.c     the heads of records; claim.c: their claims
  *     step.c     statements, memory, the log
  *     file.c     where the file is, who may use it, and what is refused
  *     lock.c     the lock around each transaction
@@ -325,7 +325,8 @@ int weir__lite_begin(struct weir__lite *lite);
  * either way; tidings stay until weir__lite_forget. */
 int weir__lite_end(struct weir__lite *lite);
 
-/* ---- head.c, book.c -------------------------------------------------------------------------- */
+/* ---- head.c, claim.c, book.c
+ * -------------------------------------------------------------------------- */
 
 /* NULL: there is none, or the transaction has failed. */
 struct weir__lite_sem *weir__lite_sem_find(struct weir__lite *lite, const char *name);
@@ -345,6 +346,17 @@ struct weir__lite_claim *weir__lite_claim_before(struct weir__lite_sem *sem, uin
  * *count. */
 struct weir__lite_claim **weir__lite_claims(struct weir__lite_sem *sem,
 					    enum weir__claim_state state, size_t *count);
+/* The row that a statement finds, which has a semaphore and a key to bind; or all of them bound. */
+struct weir__lite_claim *weir__lite_claim_find(struct weir__lite_sem *sem,
+					       enum weir__statement which, int64_t key);
+struct weir__lite_claim *weir__lite_claim_only(struct weir__lite_sem *sem, sqlite3_stmt *row);
+/* Write down what the claim is now. */
+void weir__lite_claim_insert(struct weir__lite_sem *sem, struct weir__lite_claim *claim,
+			     weir_time due);
+void weir__lite_claim_grant(struct weir__lite_sem *sem, struct weir__lite_claim *claim);
+void weir__lite_claim_due(struct weir__lite_sem *sem, struct weir__lite_claim *claim,
+			  weir_time due);
+void weir__lite_claim_delete(struct weir__lite_sem *sem, const struct weir__lite_claim *claim);
 /* Writes down that the claim is now this agent's. */
 void weir__lite_claim_own(struct weir__lite_sem *sem, struct weir__lite_claim *claim);
 extern const struct weir__book weir__lite_book;
