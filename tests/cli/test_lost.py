@@ -1,5 +1,6 @@
 """weir run when its lease ends before the command does."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -96,6 +97,22 @@ def test_short_ttl_is_renewed(weir):
         check(process.popen.poll() is None, "it runs on")
         time.sleep(0.1)
     check(weir.let_go(process)[0] == 0, "and ends as ever")
+
+
+def test_store_out_of_reach(weir):
+    """Section 7: when the lease cannot be renewed, TERM comes so early that -k is over before the
+    lease is (CHECKLIST 38, 77)"""
+    ttl = 3
+    process, pids = start(weir, "--ttl", f"{ttl}s", "-k", "1s")
+    os.rename(os.path.join(weir.environment["XDG_STATE_HOME"], "weir"), weir.path("elsewhere"))
+    gone = time.monotonic()
+    check(process.line() == "TERM", "TERM first")
+    for pid in pids:
+        wait_gone(pid, "nobody of the group is left")
+    took = time.monotonic() - gone
+    check(took <= ttl, "nobody is alive past the lease's end", took)
+    code, _, err = process.end()
+    check(code == 76 and "lost" in err, "76", code, err)
 
 
 def test_frozen_weir_stops_its_command(weir):
