@@ -1,6 +1,7 @@
 /* weir/base.h - what every weir header shares: time, errors, version.
  *
- * Errors. Functions return 0 or a positive value, or a negative errno; errno itself is never set.
+ * Errors. Functions return 0 or a positive value, or a negative errno; errno itself is left
+ * alone: after a call it is what the caller left in it, in a task that waited meanwhile, too.
  * Output arguments come last and are untouched on failure. The library never prints and never
  * aborts on a run-time error.
  *

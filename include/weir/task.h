@@ -104,6 +104,10 @@ WEIR_API int weir_run(weir_task_fn *root, void *arg, const struct weir_run_confi
  * From a task. NULL when there is no memory, when the caller is no task or fn is NULL. */
 WEIR_API struct weir_future *weir_spawn(weir_task_fn *fn, void *arg);
 
+/* The calling task's own future, the root's too; NULL outside a task. It is lent: it is good until
+ * the task returns, and whoever gets it from the task takes weir_future_ref(weir_self()). */
+WEIR_API struct weir_future *weir_self(void);
+
 /* A future that somebody completes. From anywhere. NULL when there is no memory. */
 WEIR_API struct weir_future *weir_promise(void);
 

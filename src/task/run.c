@@ -1,5 +1,6 @@
 /* task: the life of a scheduler and of a task. */
 #include "base/print.h"
+#include "base/thread.h"
 #include "task/future.h"
 #include "task/sched.h"
 
@@ -66,6 +67,13 @@ struct weir_future *weir_spawn(weir_task_fn *fn, void *arg)
 	return task ? weir_future_ref(task->future) : NULL;
 }
 
+struct weir_future *weir_self(void)
+{
+	struct weir__task *self = weir__task_here();
+
+	return self ? self->future : NULL;
+}
+
 static void cancel_all(struct weir__sched *sched)
 {
 	sched->closing = true;
@@ -78,7 +86,8 @@ static void cancel_all(struct weir__sched *sched)
 int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
 {
 	static const struct weir_run_config defaults;
-	struct weir__sched sched = { .config = config ? config : &defaults };
+	struct weir__sched sched = { .config = config ? config : &defaults,
+				     .thread_errno = weir__thread_errno() };
 	struct weir_future *future;
 	struct weir__task *task;
 	int error;
@@ -140,7 +149,7 @@ int weir_yield(void)
 	if (!self)
 		return -EINVAL;
 	weir__sched_ready(self);
-	weir__sched_switch(self->sched);
+	sched_wait(self->sched);
 	return weir__task_told(self) ? -ECANCELED : 0;
 }
 

@@ -137,7 +137,7 @@ static void stay_parked(struct weir__task *task, struct weir__parking *parking, 
 	task->timed = deadline != WEIR_NEVER;
 	if (task->timed)
 		weir__heap_add(&sched->timers, &task->timer, deadline);
-	weir__sched_switch(sched);
+	sched_wait(sched);
 	if (task->timed)
 		weir__heap_remove(&sched->timers, &task->timer);
 	task->parking = NULL;

@@ -76,6 +76,7 @@ struct weir__sched {
 	size_t task_count;
 	uint64_t spawned;
 	uint32_t switches;
+	int *thread_errno;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */
 
 	struct weir__message *inbox; /* shared: NULL, messages or &marker */
@@ -137,8 +138,17 @@ void weir__sched_settle(struct weir__sched *sched);
  */
 bool weir__sched_stuck(struct weir__sched *sched);
 
-/* From a task: lets others run until it is made ready again. */
+/* The switch away from a task, and how a task calls it: lets others run until it is made ready
+ * again. Its errno is its own, whatever the others do meanwhile; the place is the thread's and the
+ * task stays in its thread, so that two moves are the whole price. */
 void weir__sched_switch(struct weir__sched *sched);
+static inline void sched_wait(struct weir__sched *sched)
+{
+	int saved = *sched->thread_errno;
+
+	weir__sched_switch(sched);
+	*sched->thread_errno = saved;
+}
 
 extern const struct weir__parker weir__task_parker;
 

@@ -12,6 +12,7 @@ TASK(does_nothing)
 TEST(calls_outside_a_scheduler)
 {
 	assert_null(weir_spawn(does_nothing, NULL));
+	assert_null(weir_self());
 	assert_int_equal(weir_yield(), -EINVAL);
 	assert_int_equal(weir_shield(true), -EINVAL);
 	assert_int_equal(weir_shield(false), -EINVAL);
