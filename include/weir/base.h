@@ -3,7 +3,8 @@
  * Errors. Functions return 0 or a positive value, or a negative errno; errno itself is left
  * alone: after a call it is what the caller left in it, in a task that waited meanwhile, too.
  * Output arguments come last and are untouched on failure. The library never prints and never
- * aborts on a run-time error.
+ * aborts on a run-time error. (One exception: when a task's stack overflows, the process is about
+ * to die, and a message says which task it was; see weir/task.h.)
  *
  * Time. A weir_time is a number of nanoseconds on CLOCK_MONOTONIC. Deadlines are absolute, are
  * never reported early, and are untouched by steps of the wall clock.

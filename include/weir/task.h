@@ -47,6 +47,16 @@
  *     moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
  *     back.
  *
+ * STACKS
+ *     do not grow. Below each lies a page that nobody may touch, so that a task that needs more
+ *     ends the process by SIGSEGV, and does not run into its neighbour (unless a single frame
+ *     is larger than a page: compile with -fstack-clash-protection). While weir_run runs, a handler
+ *     of SIGSEGV and SIGBUS says on the standard error which task that was. Every fault, this one
+ *     too, then goes its old way: to the handler that was there, or to the system. The handler
+ *     runs on the thread's sigaltstack; a thread that has none gets one for the length of the run.
+ *     Both are put back when weir_run returns. The message is the only thing that this library ever
+ *     prints by itself; config.no_fault_handler keeps it, and the handler, away.
+ *
  * ERRORS
  *     -EINVAL     a bad argument, or a call outside a task that needs one
  *     -ETIMEDOUT  the deadline passed
@@ -89,6 +99,8 @@ struct weir_run_config {
 	void *deadlock_arg;
 	/* Nobody outside wakes these tasks, though the process has other threads: see -EDEADLK. */
 	bool alone;
+	/* Leaves SIGSEGV and SIGBUS alone: see STACKS above. */
+	bool no_fault_handler;
 	intptr_t *value;  /* receives the root's value, if not NULL */
 	size_t *leftover; /* receives how many tasks were left when the root had returned, if not
 			     NULL */

@@ -2,6 +2,7 @@
 #include "base/print.h"
 #include "base/thread.h"
 #include "task/future.h"
+#include "task/overflow.h"
 #include "task/sched.h"
 
 #include <errno.h>
@@ -109,6 +110,8 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 		weir__stacks_done(&sched.stacks);
 		return -ENOMEM;
 	}
+	if (!config->no_fault_handler)
+		weir__faults_watch(&sched.watch, weir__overflow_explain);
 	sched.is_virtual = config->clock == WEIR_CLOCK_VIRTUAL;
 	sched.virtual_now = weir_now();
 	future = weir_future_ref(task->future);
@@ -120,6 +123,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	weir__sched_run(&sched, NULL);
 
 	weir__sched_settle(&sched);
+	weir__faults_unwatch(&sched.watch);
 	weir__bell_done(&sched.bell);
 	weir__stacks_done(&sched.stacks);
 	error = future->error;

@@ -20,6 +20,7 @@
 #define WEIR_TASK_SCHED_H
 
 #include "base/bell.h"
+#include "base/fault.h"
 #include "base/heap.h"
 #include "park/park.h"
 #include "task/fiber.h"
@@ -85,6 +86,7 @@ struct weir__sched {
 	weir_time doze;     /* how long the next sleep without a deadline is */
 	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
 
+	struct weir__watch watch; /* for stacks that overflow */
 	bool is_virtual;
 	weir_time virtual_now;
 	uint64_t ticks; /* how late it was a few switches ago */
