@@ -41,6 +41,10 @@ static struct weir__lock lock; /* for those who install and take away; handlers 
 static unsigned watchers;
 static weir__fault_fn *explain_fault;
 
+/* The kernel calls a handler after it was installed, and so after `before` was written, but
+ * ThreadSanitizer does not know that. */
+#define HANDLER static __attribute__((no_sanitize("thread")))
+
 static bool was_sent(const siginfo_t *info)
 {
 	return info->si_code <= 0;
@@ -55,7 +59,7 @@ static void die_of(int signal, siginfo_t *info)
 		(void)syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info);
 }
 
-static void pass_on(int signal, siginfo_t *info, void *context, bool lost)
+HANDLER void pass_on(int signal, siginfo_t *info, void *context, bool lost)
 {
 	const struct sigaction *before = signal == faults[0].signal ? &faults[0].before :
 								      &faults[1].before;
@@ -78,7 +82,7 @@ static void pass_on(int signal, siginfo_t *info, void *context, bool lost)
 		before->sa_handler(signal);
 }
 
-static void on_fault(int signal, siginfo_t *info, void *context)
+HANDLER void on_fault(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
 	bool lost = !was_sent(info) && WEIR__PEEK(&explain_fault)(info->si_addr);
@@ -105,11 +109,11 @@ static void install(int i)
 		return;
 	/* Known before a fault can need it. */
 	faults[i].before = now;
-	WEIR__STORE(&faults[i].ours, true, __ATOMIC_RELEASE);
+	faults[i].ours = true;
 	ours.sa_mask = now.sa_mask;
 	ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (now.sa_flags & (int)(SA_NODEFER | SA_RESTART));
 	if (sigaction(faults[i].signal, &ours, NULL) < 0)
-		WEIR__POKE(&faults[i].ours, false);
+		faults[i].ours = false;
 }
 
 static void take_away(int i)
@@ -118,7 +122,7 @@ static void take_away(int i)
 
 	if (faults[i].ours && sigaction(faults[i].signal, NULL, &now) == 0 && is_ours(&now) &&
 	    sigaction(faults[i].signal, &faults[i].before, NULL) == 0)
-		WEIR__POKE(&faults[i].ours, false);
+		faults[i].ours = false;
 }
 
 /* A thread that has a stack for its handlers keeps it. */
