@@ -82,6 +82,15 @@ static void cancel_all(struct weir__sched *sched)
 		(void)weir_cancel(task->future);
 }
 
+/* A number for people; the first is 1. */
+static uint64_t next_who(void)
+{
+	static uint32_t runs;
+	uint32_t number = WEIR__ADD(&runs, 1, __ATOMIC_RELAXED) - 1;
+
+	return (uint64_t)(number % WEIR__WHO_HOMES + 1) << WEIR__WHO_HOME_SHIFT;
+}
+
 /* After the root: whatever is left is cancelled, in the order in which it was started, and run
  * until it has unwound. */
 int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
@@ -112,6 +121,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	}
 	if (!config->no_fault_handler)
 		weir__faults_watch(&sched.watch, weir__overflow_explain);
+	sched.who = next_who();
 	sched.is_virtual = config->clock == WEIR_CLOCK_VIRTUAL;
 	sched.virtual_now = weir_now();
 	future = weir_future_ref(task->future);
@@ -163,13 +173,15 @@ static void describe_sleep(const void *object, char *text, size_t size)
 	weir__format(text, size, "its time");
 }
 
+static const struct weir__kind sleep_kind = { .describe = describe_sleep };
+
 int weir_sleep_until(weir_time time)
 {
 	struct weir__parking parking;
 	int result;
 
 	weir__parking_init(&parking);
-	parking.describe = describe_sleep;
+	parking.kind = &sleep_kind;
 	result = weir__park(&parking, time, WEIR__SLEEP);
 	return result == -ETIMEDOUT ? 0 : result;
 }

@@ -187,9 +187,17 @@ static void task_unpark(struct weir__parking *parking)
 	}
 }
 
+static uint64_t task_who(const void *self)
+{
+	const struct weir__task *task = self;
+
+	return task->sched->who | (task->id & WEIR__WHO_IDS);
+}
+
 const struct weir__parker weir__task_parker = {
 	.park = task_park,
 	.unpark = task_unpark,
+	.who = task_who,
 };
 
 void weir__sched_post(struct weir__sched *sched, struct weir__message *message)

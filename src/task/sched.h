@@ -57,6 +57,7 @@ struct weir__task {
 	struct weir__task *newer;
 
 	/* For people. */
+	bool listed; /* in a report that is being written */
 	uint64_t id;
 	uint64_t since; /* the ticks when it began to wait */
 	void *site;     /* where it was spawned */
@@ -76,6 +77,7 @@ struct weir__sched {
 	struct weir__task *newest;
 	size_t task_count;
 	uint64_t spawned;
+	uint64_t who; /* its number, in place: see park/park.h */
 	uint32_t switches;
 	int *thread_errno;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */

@@ -84,13 +84,15 @@ static void describe(const void *object, char *text, size_t size)
 		weir__format(text, size, "promise %p", object);
 }
 
+static const struct weir__kind kind = { .describe = describe };
+
 static int park_for(struct wait *wait, struct entry *entries, struct weir_future **futures,
 		    size_t n, weir_time deadline)
 {
 	int result;
 
 	weir__parking_init(&wait->parking);
-	wait->parking.describe = describe;
+	wait->parking.kind = &kind;
 	wait->parking.object = n == 1 ? futures[0] : NULL;
 	for (size_t i = 0; i < n; i++) {
 		entries[i] = (struct entry){ .listener.ended = ended, .wait = wait };
