@@ -101,6 +101,9 @@ struct weir_run_config {
 	bool alone;
 	/* Leaves SIGSEGV and SIGBUS alone: see STACKS above. */
 	bool no_fault_handler;
+	/* Looks how deep each stack went, for weir_stack_uses and weir_sched_dump. When it is off
+	 * it costs nothing; when on, some microseconds for each task that ends. */
+	bool measure_stacks;
 	intptr_t *value;  /* receives the root's value, if not NULL */
 	size_t *leftover; /* receives how many tasks were left when the root had returned, if not
 			     NULL */
@@ -179,6 +182,20 @@ WEIR_API int weir_task_name(const char *name);
  * waits for and since when; then what they wait for, with all who wait for it and who holds it (of
  * a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL. */
 WEIR_API int weir_sched_dump(FILE *stream);
+
+/* How deep the stacks of the tasks that were spawned at one place went, if config.measure_stacks is
+ * set: the figure to choose config.stack_size by. It is the lowest word that was left other than
+ * zero, so a little more may have been used. */
+struct weir_stack_use {
+	const void *site; /* where weir_spawn, or weir_run, returns to */
+	size_t size;      /* what each stack has */
+	size_t deepest;   /* what one of them used at most, so far */
+	uint64_t ended;   /* how many of the tasks have ended */
+};
+
+/* Fills in up to n of them. From a task. How many places there are, which may be more than n;
+ * -EINVAL outside a scheduler and when stacks are not measured. */
+WEIR_API int weir_stack_uses(struct weir_stack_use *uses, size_t n);
 
 #ifdef __cplusplus
 }

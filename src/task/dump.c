@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/print.h"
+#include "task/depth.h"
 #include "task/waits.h"
 
 #include <errno.h>
@@ -48,6 +49,8 @@ int weir_sched_dump(FILE *stream)
 		return -EINVAL;
 	weir__print(stream, "%zu tasks:\n", sched->task_count);
 	weir__sched_print(stream, sched);
+	if (sched->config->measure_stacks)
+		weir__depth_print(stream, sched);
 	return 0;
 }
 

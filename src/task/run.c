@@ -1,6 +1,7 @@
 /* task: the life of a scheduler and of a task. */
 #include "base/print.h"
 #include "base/thread.h"
+#include "task/depth.h"
 #include "task/future.h"
 #include "task/overflow.h"
 #include "task/sched.h"
@@ -134,6 +135,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 
 	weir__sched_settle(&sched);
 	weir__faults_unwatch(&sched.watch);
+	weir__depth_done(&sched);
 	weir__bell_done(&sched.bell);
 	weir__stacks_done(&sched.stacks);
 	error = future->error;

@@ -74,6 +74,7 @@ struct weir__sched {
 	struct weir__task *ended; /* its stack is still in use until the loop runs */
 	struct weir__heap timers;
 	struct weir__stacks stacks;
+	struct weir__site *sites; /* if stacks are measured */
 	struct weir__task *newest;
 	size_t task_count;
 	uint64_t spawned;

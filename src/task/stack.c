@@ -140,3 +140,8 @@ size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, c
 	return (uintptr_t)address >= guard && (uintptr_t)address < end ? end - (uintptr_t)address :
 									 0;
 }
+
+void *weir__stack_low(const struct weir__stacks *stacks, void *inside)
+{
+	return (char *)inside - ((uintptr_t)inside & (stacks->size - 1)) + weir__page_size();
+}

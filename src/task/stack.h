@@ -38,4 +38,7 @@ size_t weir__stack_usable(const struct weir__stacks *stacks);
  * otherwise. A signal handler may ask. */
 size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, const void *address);
 
+/* The lowest byte that may be used of the stack that `inside` lies in. */
+void *weir__stack_low(const struct weir__stacks *stacks, void *inside);
+
 #endif
