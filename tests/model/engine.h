@@ -69,7 +69,7 @@ struct engine {
 	struct thread *current; /* NULL outside of all threads */
 	struct thread *last;    /* the last one that was chosen to run */
 	char *main_sp;
-	char *lowest[MAX_THREADS];  /* how deep each stack has been in use */
+	char *lowest[MAX_STRANDS];  /* how deep each stack has been in use */
 	struct step step;           /* the one under way ... */
 	struct footprint footprint; /* ... what it touches ... */
 	uint64_t before;            /* ... the value that was there ... */
@@ -128,10 +128,24 @@ static inline int thread_index(const struct thread *thread)
 	return (int)(thread - world.threads);
 }
 
-/* The innermost operation that a thread is in; NULL for none. */
-static inline struct op *thread_op(struct thread *thread)
+/* What runs in a thread: the thread itself or one of its tasks. */
+static inline struct strand *thread_strand(const struct thread *thread)
 {
-	return thread->depth > 0 ? &thread->ops[thread->depth - 1] : NULL;
+	return &world.strands[thread->strand];
+}
+
+/* The innermost operation that it is in; NULL for none. */
+static inline struct op *thread_op(const struct thread *thread)
+{
+	struct strand *strand = thread_strand(thread);
+
+	return strand->depth > 0 ? &strand->ops[strand->depth - 1] : NULL;
+}
+
+/* The thread that a strand belongs to. */
+static inline int strand_thread(int strand)
+{
+	return strand < MAX_THREADS ? strand : (strand - MAX_THREADS) / MAX_TASKS;
 }
 
 #endif

@@ -16,14 +16,15 @@ void oracle_begin(enum op_kind kind, int sem, uint32_t n, weir_time deadline,
 		  struct weir_waiter *node)
 {
 	struct thread *thread = engine.current;
+	struct strand *strand = thread_strand(thread);
 	struct op *op;
 
 	oracle_observe(thread);
-	if (thread->depth == MAX_NESTING) {
+	if (strand->depth == MAX_NESTING) {
 		fail("operations are nested too deeply");
 		return;
 	}
-	op = &thread->ops[thread->depth++];
+	op = &strand->ops[strand->depth++];
 	op->kind = (uint8_t)kind;
 	op->sem = (uint8_t)sem;
 	op->n = n;
@@ -149,13 +150,14 @@ static void end_other(struct ghost *ghost, const struct op *op, int result)
 int oracle_end(int result)
 {
 	struct thread *thread = engine.current;
+	struct strand *strand = thread_strand(thread);
 	struct op *op = thread_op(thread);
 	struct ghost *ghost = &world.ghosts[op->sem];
 
 	oracle_observe(thread);
 	oracle_start(thread); /* some fail before their first step */
 	engine.footprint.visible = true;
-	if (ghost->lock_thread == thread_index(thread) && ghost->lock_depth == thread->depth)
+	if (ghost->lock_strand == thread->strand && ghost->lock_depth == strand->depth)
 		fail("P4: T%d left without giving the lock back", thread_index(thread));
 	if (result < 0 && !is_justified(op, result))
 		unjustified(result);
@@ -164,7 +166,7 @@ int oracle_end(int result)
 	else
 		end_other(ghost, op, result);
 	memset(op, 0, sizeof(*op));
-	thread->depth--;
+	strand->depth--;
 	return result;
 }
 
@@ -174,7 +176,7 @@ void oracle_told(struct weir_waiter *node, int result)
 
 	oracle_observe(engine.current);
 	engine.footprint.visible = true;
-	if (!wait || wait->thread >= 0) {
+	if (!wait || wait->strand >= 0) {
 		fail("P5: a wake function was called for a waiter that does not wait");
 		return;
 	}
@@ -192,7 +194,7 @@ static struct wait *wait_at(const uint32_t *word)
 		struct wait *wait = &world.waits[i];
 		uintptr_t offset = (uintptr_t)word - (uintptr_t)wait->at;
 
-		if (wait->state != WAIT_NONE && wait->thread >= 0 &&
+		if (wait->state != WAIT_NONE && wait->strand >= 0 &&
 		    offset < sizeof(struct weir__parked))
 			return wait;
 	}

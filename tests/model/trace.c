@@ -60,8 +60,8 @@ static bool name_wait(char *text, size_t size, const void *address)
 
 		if (wait->state == WAIT_NONE || offset >= sizeof(struct weir__parked))
 			continue;
-		if (wait->thread >= 0 && offset == offsetof(struct weir__parked, parking.word))
-			(void)snprintf(text, size, "T%d's parking", wait->thread);
+		if (wait->strand >= 0 && offset == offsetof(struct weir__parked, parking.word))
+			(void)snprintf(text, size, "T%d's parking", strand_thread(wait->strand));
 		else
 			(void)snprintf(text, size, "waiter%d+%zu", i, offset);
 		return true;
