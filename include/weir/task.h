@@ -127,8 +127,9 @@ WEIR_API struct weir_future *weir_self(void);
 WEIR_API struct weir_future *weir_promise(void);
 
 /* Ends a promise with a value or with a negative error, and wakes all who wait for it. From any
- * thread. 0; -EALREADY when it was ended before, and the first result stays; -EINVAL for a task's
- * future or for an error that is not negative. */
+ * thread. Whoever sees it ended may drop the last handle at once, the call still running. 0;
+ * -EALREADY when it was ended before, and the first result stays; -EINVAL for a task's future or
+ * for an error that is not negative. */
 WEIR_API int weir_complete(struct weir_future *future, intptr_t value);
 WEIR_API int weir_fail(struct weir_future *future, int error);
 
