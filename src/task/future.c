@@ -38,7 +38,7 @@ bool weir_future_done(const struct weir_future *future)
 
 static void end_locked(struct weir_future *future, int error, intptr_t value)
 {
-	static uint64_t ended_so_far;
+	static WEIR__GLOBAL uint64_t ended_so_far;
 	struct weir__listener *next;
 
 	future->error = error;

@@ -36,6 +36,11 @@ void engine_init(void)
 	memcpy(tls_initially, __start_weir_tls, tls_size());
 }
 
+static void reset_globals(void)
+{
+	memset(__start_weir_global, 0, (size_t)(__stop_weir_global - __start_weir_global));
+}
+
 void fail(const char *format, ...)
 {
 	va_list arguments;
@@ -58,6 +63,7 @@ static void finish_step(struct thread *thread)
 	if (engine.priming)
 		return;
 	oracle_observe(thread);
+	oracle_watch_bells();
 	memory_check_arena();
 	if (engine.local)
 		return;
@@ -208,6 +214,7 @@ void engine_execute(const struct model *model, unsigned environment)
 	world.signals = model->handler ? 1 : 0;
 	world.freezes = environment & ENV_FREEZE ? 1 : 0;
 	memory_reset();
+	reset_globals();
 	/* Back here when the program crashed. */
 	if (sigsetjmp(engine.escape, 0) == 0) {
 		engine.executing = true;

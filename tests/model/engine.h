@@ -88,6 +88,10 @@ struct engine {
 
 extern struct engine engine;
 
+/* The variables of WEIR__GLOBAL. */
+extern char __start_weir_global[];
+extern char __stop_weir_global[];
+
 void engine_init(void);
 
 /* Runs the program once, as the search chooses. engine.failed tells. */
@@ -103,7 +107,7 @@ void engine_step(enum step_kind kind, const void *address, unsigned size, const 
 void step_published(struct thread *thread);
 
 /* Sleeps until engine_wake(), or until one of the moves ends it; how it ended. */
-int engine_sleep(const uint32_t *word, weir_time deadline, bool cancellable);
+int engine_sleep(const void *word, weir_time deadline, bool cancellable);
 void engine_wake(struct thread *thread, int result);
 
 /* Makes the oldest store, or all stores, of a thread visible. */

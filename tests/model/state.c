@@ -51,6 +51,7 @@ uint64_t state_hash(uint64_t seed)
 
 	add_words(&hash, &world, offsetof(struct world, arena) + (size_t)world.granules * GRANULE);
 	add_words(&hash, world.threads, (size_t)engine.threads * sizeof(world.threads[0]));
+	add_words(&hash, __start_weir_global, (size_t)(__stop_weir_global - __start_weir_global));
 	for (int i = 0; i < MAX_STRANDS; i++) {
 		const struct strand *strand = &world.strands[i];
 

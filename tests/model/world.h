@@ -152,7 +152,7 @@ struct bell {
 
 struct thread {
 	struct step next;
-	const uint32_t *sleeps_on;
+	const void *sleeps_on;
 	weir_time deadline;
 	int32_t woken_with;
 	uint8_t status;
