@@ -10,6 +10,7 @@ unchanged sources passes: that is what the suites `model` and `unit` show.
 
 import argparse
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -19,17 +20,29 @@ import time
 from bug import Bug
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline"]
-# The layers that bugs are seeded into, and what the explorer brings instead: see tests/model/env.c.
-LAYERS = ("base", "park", "sem")
-OUTSIDE = {"futex.c", "clock.c", "cpu.c", "alloc.c", "random.c"}
+FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline", "-DNVALGRIND"]
+# The layers that bugs are seeded into, and what the explorer brings instead: see tests/model/env.c and
+# env-task.c.
+LAYERS = ("base", "park", "sem", "task")
+OUTSIDE = {"alloc.c", "bell.c", "clock.c", "cpu.c", "futex.c", "pages.c", "random.c", "stack.c"}
+# Chosen by the processor; the explorer has a switch of its own.
+SWITCHES = {
+    "x86_64": ("switch_x86_64.S", "context_x86_64.c"),
+    "aarch64": ("switch_aarch64.S", "context_aarch64.c"),
+}
 SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
 WATCHED = ["-Wl,--wrap=weir__futex_wait", "-Wl,--wrap=weir__futex_wake"]
 UNIT_SECONDS = 20  # a unit test that takes longer hangs
 
 
 def sources_of(copy):
-    return [source for layer in LAYERS for source in sorted(copy.glob(f"src/{layer}/*.c"))]
+    sources = [source for layer in LAYERS for source in sorted(copy.glob(f"src/{layer}/*.c"))]
+    return [s for s in sources if not s.name.startswith(("switch_", "context_"))]
+
+
+def switch_of(copy):
+    names = SWITCHES.get(platform.machine(), ("switch_ucontext.c",))
+    return [copy / "src/task" / name for name in names]
 
 
 def compile_program(options, copy, program, extra_flags, sources, libraries):
@@ -54,7 +67,7 @@ def find_with_model(options, copy, program):
 
 
 def find_with_unit(options, copy, program, name):
-    sources = sources_of(copy) + [ROOT / f"tests/unit/test_{name}.c"]
+    sources = sources_of(copy) + switch_of(copy) + [ROOT / f"tests/unit/test_{name}.c"]
     sources += [ROOT / "tests/support" / s for s in SUPPORT]
     compile_program(options, copy, program, WATCHED, sources, ["-lcmocka", "-lpthread"])
     try:

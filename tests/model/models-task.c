@@ -507,6 +507,27 @@ static void run_and_leave(void)
 	m_check(m_run(root_that_leaves_a_handle) == 0, "a run failed");
 }
 
+/* ---- signals ------------------------------------------------------------------------------------
+ */
+
+/* The first one waits when the second is put into the ready queue. */
+static int root_of_signals(void *arg, intptr_t *value)
+{
+	(void)arg;
+	(void)value;
+	m_spawn(0, task_pass);
+	(void)m_yield();
+	m_spawn(1, task_pass);
+	end_child(0);
+	end_child(1);
+	return 0;
+}
+
+static void run_for_signals(void)
+{
+	m_check(m_run(root_of_signals) == 0, "a run failed");
+}
+
 static const struct model models[] = {
 	{
 		.name = "task_waits",
@@ -681,6 +702,14 @@ static const struct model models[] = {
 		.threads = { run_one, pass },
 		.handler = release,
 		.surprises = 1,
+	},
+	{
+		.name = "signal_vs_ready_queue",
+		.promise = "P4, CHECKLIST 13: the same while another task is made ready",
+		.permits = 1,
+		.held = 1,
+		.threads = { run_for_signals, pass },
+		.handler = release,
 	},
 	{
 		.name = "signal_release_to_tasks",
