@@ -71,6 +71,7 @@ void *memory_alloc(size_t size)
 	uint8_t length = (uint8_t)((size + GRANULE - 1) / GRANULE);
 	uint8_t first = world.granules;
 
+	engine.footprint.everything = true; /* the next block will be elsewhere */
 	if (first + length > ARENA_GRANULES) {
 		fail("the model needs more memory than the arena has");
 		return NULL;

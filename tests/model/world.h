@@ -20,10 +20,10 @@ enum {
 	MAX_STORES = 4,
 	TLS_SIZE = 96,
 	GRANULE = 64,
-	ARENA_GRANULES = 32,
+	ARENA_GRANULES = 40,
 	MAX_SLOTS = 4,                       /* async waiters */
 	MAX_WAITS = MAX_STRANDS + MAX_SLOTS, /* one for each, at its own place */
-	MAX_FUTURES = 6,
+	MAX_FUTURES = 8,
 };
 
 enum op_kind {
