@@ -145,7 +145,7 @@ static void run_thread(int thread)
 			(void)m_release(1);
 	}
 	if (program.scheduler[thread]) {
-		(void)m_run(run_root);
+		m_run(run_root);
 		return;
 	}
 	for (int i = 0; call_of(thread, i); i++)

@@ -4,5 +4,5 @@
 
 const struct model_list *const model_lists[] = {
 	&basic_models, &weight_models, &giving_up_models, &async_models, &life_models,
-	&task_models,  NULL,
+	&task_models,  &future_models, &sched_models,     NULL,
 };

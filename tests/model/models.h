@@ -35,9 +35,18 @@ void m_free_slot(int slot);
 /* Gives the memory of the semaphore away, as its last user may. */
 void m_destroy(void);
 
-/* Runs a scheduler in the calling thread until `root` has returned and all its tasks have ended;
- * the root's result. */
-int m_run(weir_task_fn *root);
+/* What a task does; and a thread's function that runs a scheduler whose root that is. */
+#define TASK(name) \
+	static int name(__attribute__((unused)) void *arg, __attribute__((unused)) intptr_t *value)
+#define RUN(name, root)        \
+	static void name(void) \
+	{                      \
+		m_run(root);   \
+	}
+
+/* Runs a scheduler in the calling thread until `root`, which must not fail, has returned and all
+ * its tasks have ended. */
+void m_run(weir_task_fn *root);
 
 /* Futures have numbers. From a task: starts another one, whose argument is the number. In prepare
  * functions: a promise with so many handles. */
@@ -86,6 +95,6 @@ struct model_list {
 /* Every model there is, in groups; the list ends with NULL. */
 extern const struct model_list *const model_lists[];
 extern const struct model_list basic_models, weight_models, giving_up_models, async_models,
-	life_models, task_models;
+	life_models, task_models, future_models, sched_models;
 
 #endif
