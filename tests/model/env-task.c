@@ -1,13 +1,18 @@
 /* model: the world below tasks: what base/bell.c, task/stack.c and task/switch_* do in production.
+ * There are no signals here, so nobody explains a fault, and no stack is measured.
  *
  * A task is a strand of the thread that its scheduler runs in: its stack is one of a few that each
  * thread has, and a switch to it is one between stacks of the same thread, of which the engine
  * learns nothing but where each stack was left. */
 #include "base/bell.h"
+#include "base/fault.h"
+#include "base/thread.h"
 #include "model/context.h"
 #include "model/engine.h"
 #include "model/memory.h"
 #include "model/oracle.h"
+#include "task/depth.h"
+#include "task/overflow.h"
 #include "task/stack.h"
 #include "task/switch.h"
 
@@ -158,4 +163,52 @@ void weir__context_switch(weir__context *from, weir__context to)
 	memory_scrub();
 	context_enter(next->sp, &self->sp);
 	arrive();
+}
+
+/* ---- what a model does without --------------------------------------------------------------- */
+
+int *weir__thread_errno(void)
+{
+	static int nobody_fails;
+
+	return &nobody_fails;
+}
+
+uint32_t weir__thread_id(void)
+{
+	return (uint32_t)thread_index(engine.current) + 1;
+}
+
+void weir__faults_watch(struct weir__watch *watch, weir__fault_fn *explain)
+{
+	(void)watch;
+	(void)explain;
+}
+
+void weir__faults_unwatch(struct weir__watch *watch)
+{
+	(void)watch;
+}
+
+bool weir__overflow_explain(const void *address)
+{
+	(void)address;
+	return false;
+}
+
+void weir__depth_look(struct weir__task *task, bool ended)
+{
+	(void)task;
+	(void)ended;
+}
+
+void weir__depth_print(FILE *stream, struct weir__sched *sched)
+{
+	(void)stream;
+	(void)sched;
+}
+
+void weir__depth_done(struct weir__sched *sched)
+{
+	(void)sched;
 }
