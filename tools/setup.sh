@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing from Debian's packages, and says so. Does nothing when all is there.
 #
-#     tools/setup.sh GROUP...        groups: build test check bench peers
+#     tools/setup.sh GROUP...        groups: build test check cross bench peers
 #
 # As root it calls apt-get, else it goes through sudo. Where neither works, it prints the command to
 # give to someone who may, and fails.
@@ -39,6 +39,13 @@ needs() {
 			cppcheck cppcheck
 		END
 		;;
+	cross)
+		cat <<-END
+			gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+			libc6-dev-arm64-cross /usr/aarch64-linux-gnu/include/stdio.h
+			qemu-user qemu-aarch64
+		END
+		;;
 	bench)
 		cat <<-END
 			libconcurrentqueue-dev /usr/include/concurrentqueue
@@ -58,7 +65,7 @@ needs() {
 		END
 		;;
 	*)
-		echo "setup: unknown group '$1' (known: build test check bench peers)" >&2
+		echo "setup: unknown group '$1' (known: build test check cross bench peers)" >&2
 		exit 64
 		;;
 	esac

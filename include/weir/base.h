@@ -3,7 +3,8 @@
  * Errors. Functions return 0 or a positive value, or a negative errno; errno itself is left
  * alone: after a call it is what the caller left in it, in a task that waited meanwhile, too.
  * Output arguments come last and are untouched on failure. The library never prints and never
- * aborts on a run-time error.
+ * aborts on a run-time error. (One exception: when a task's stack overflows, the process is about
+ * to die, and a message says which task it was; see weir/task.h.)
  *
  * Time. A weir_time is a number of nanoseconds on CLOCK_MONOTONIC. Deadlines are absolute, are
  * never reported early, and are untouched by steps of the wall clock.
@@ -85,6 +86,8 @@ WEIR_API const char *weir_version(void);
 /* A thread's own variable, in C. The initial-exec model makes access one instruction in a shared
  * library, too. */
 #define WEIR__TLS _Thread_local __attribute__((tls_model("initial-exec")))
+/* A variable of the whole program. */
+#define WEIR__GLOBAL
 #endif
 
 #define WEIR__LIKELY(x) __builtin_expect(!!(x), 1)

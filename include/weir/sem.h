@@ -87,6 +87,19 @@ struct weir_sem_counted {
 	struct weir_sem sem;
 	uint64_t granted_at_once;
 	uint32_t peak_held;
+	uint64_t *slots; /* of a traced one */
+};
+
+/* The same, and it knows who holds its permits: the report of a deadlock and weir_sched_dump (see
+ * weir/task.h) then name them. Each acquire and release pays for that with some more atomic steps;
+ * use `&traced.counted.sem` with every function of this header. Up to WEIR_SEM_HOLDERS tasks and
+ * threads are recorded at a time; async waiters are not. A permit that somebody else gives back
+ * than took it is taken off the record of one of the holders, as soon as there are more of those
+ * than permits. */
+#define WEIR_SEM_HOLDERS 16
+struct weir_sem_traced {
+	struct weir_sem_counted counted;
+	uint64_t slots[WEIR_SEM_HOLDERS];
 };
 
 /* A static initialiser for `permits` permits, a constant from 1 to WEIR_SEM_MAX (checked when it
@@ -101,13 +114,16 @@ struct weir_sem_counted {
  * 0; -EINVAL when permits is 0 or above WEIR_SEM_MAX, and *sem is untouched. */
 WEIR_API int weir_sem_init(struct weir_sem *sem, uint32_t permits);
 WEIR_API int weir_sem_init_counted(struct weir_sem_counted *counted, uint32_t permits);
+WEIR_API int weir_sem_init_traced(struct weir_sem_traced *traced, uint32_t permits);
 
 /* A semaphore on the heap, for handles that are passed around: weir_sem_new returns it with one
  * reference, weir_sem_ref adds one and returns its argument, weir_sem_unref drops one (NULL is
  * fine). Dropping the last reference closes the semaphore: whoever still waits gets -ESHUTDOWN, and
- * the memory goes when the last of them has left. Flags: 0 or WEIR_SEM_COUNTED.
+ * the memory goes when the last of them has left. Flags: 0, WEIR_SEM_COUNTED or
+ * WEIR_SEM_TRACED.
  * 0; -EINVAL for bad permits or flags; -ENOMEM. */
 #define WEIR_SEM_COUNTED 1u
+#define WEIR_SEM_TRACED 2u
 WEIR_API int weir_sem_new(uint32_t permits, uint32_t flags, struct weir_sem **ret);
 WEIR_API struct weir_sem *weir_sem_ref(struct weir_sem *sem);
 WEIR_API void weir_sem_unref(struct weir_sem *sem);

@@ -47,6 +47,16 @@
  *     moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
  *     back.
  *
+ * STACKS
+ *     do not grow. Below each lies a page that nobody may touch, so that a task that needs more
+ *     ends the process by SIGSEGV, and does not run into its neighbour (unless a single frame
+ *     is larger than a page: compile with -fstack-clash-protection). While weir_run runs, a handler
+ *     of SIGSEGV and SIGBUS says on the standard error which task that was. Every fault, this one
+ *     too, then goes its old way: to the handler that was there, or to the system. The handler
+ *     runs on the thread's sigaltstack; a thread that has none gets one for the length of the run.
+ *     Both are put back when weir_run returns. The message is the only thing that this library ever
+ *     prints by itself; config.no_fault_handler keeps it, and the handler, away.
+ *
  * ERRORS
  *     -EINVAL     a bad argument, or a call outside a task that needs one
  *     -ETIMEDOUT  the deadline passed
@@ -89,6 +99,11 @@ struct weir_run_config {
 	void *deadlock_arg;
 	/* Nobody outside wakes these tasks, though the process has other threads: see -EDEADLK. */
 	bool alone;
+	/* Leaves SIGSEGV and SIGBUS alone: see STACKS above. */
+	bool no_fault_handler;
+	/* Looks how deep each stack went, for weir_stack_uses and weir_sched_dump. When it is off
+	 * it costs nothing; when on, some microseconds for each task that ends. */
+	bool measure_stacks;
 	intptr_t *value;  /* receives the root's value, if not NULL */
 	size_t *leftover; /* receives how many tasks were left when the root had returned, if not
 			     NULL */
@@ -112,8 +127,9 @@ WEIR_API struct weir_future *weir_self(void);
 WEIR_API struct weir_future *weir_promise(void);
 
 /* Ends a promise with a value or with a negative error, and wakes all who wait for it. From any
- * thread. 0; -EALREADY when it was ended before, and the first result stays; -EINVAL for a task's
- * future or for an error that is not negative. */
+ * thread. Whoever sees it ended may drop the last handle at once, the call still running. 0;
+ * -EALREADY when it was ended before, and the first result stays; -EINVAL for a task's future or
+ * for an error that is not negative. */
 WEIR_API int weir_complete(struct weir_future *future, intptr_t value);
 WEIR_API int weir_fail(struct weir_future *future, int error);
 
@@ -164,8 +180,23 @@ WEIR_API int weir_yield(void);
 WEIR_API int weir_task_name(const char *name);
 
 /* Prints every task of the calling thread's scheduler: its name, where it was spawned, what it
- * waits for and since when. From a task. 0; -EINVAL. */
+ * waits for and since when; then what they wait for, with all who wait for it and who holds it (of
+ * a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL. */
 WEIR_API int weir_sched_dump(FILE *stream);
+
+/* How deep the stacks of the tasks that were spawned at one place went, if config.measure_stacks is
+ * set: the figure to choose config.stack_size by. It is the lowest word that was left other than
+ * zero, so a little more may have been used. */
+struct weir_stack_use {
+	const void *site; /* where weir_spawn, or weir_run, returns to */
+	size_t size;      /* what each stack has */
+	size_t deepest;   /* what one of them used at most, so far */
+	uint64_t ended;   /* how many of the tasks have ended */
+};
+
+/* Fills in up to n of them. From a task. How many places there are, which may be more than n;
+ * -EINVAL outside a scheduler and when stacks are not measured. */
+WEIR_API int weir_stack_uses(struct weir_stack_use *uses, size_t n);
 
 #ifdef __cplusplus
 }

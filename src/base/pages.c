@@ -79,3 +79,18 @@ bool weir__pages_discard(void *pages, size_t size)
 	errno = saved;
 	return taken;
 }
+
+size_t weir__pages_untouched(void *pages, size_t size)
+{
+	int saved = errno;
+	size_t page = weir__page_size();
+	size_t untouched = 0;
+	unsigned char resident = 0;
+
+	/* One by one: those that were touched lie at the other end, and this is for debugging. */
+	while (untouched + page <= size &&
+	       mincore((char *)pages + untouched, page, &resident) == 0 && !(resident & 1))
+		untouched += page;
+	errno = saved;
+	return untouched;
+}

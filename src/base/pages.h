@@ -22,4 +22,7 @@ void weir__page_guards_gone(unsigned count);
 /* Gives the memory of pages back; they read as zero again. Whether the kernel took it. */
 bool weir__pages_discard(void *pages, size_t size);
 
+/* How many of the first bytes lie in pages that hold no memory, in whole pages. */
+size_t weir__pages_untouched(void *pages, size_t size);
+
 #endif

@@ -2,6 +2,7 @@
 #include "park/park.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 /* No parker means the thread itself, so that a new thread needs no set-up. */
 static WEIR__TLS struct {
@@ -27,6 +28,12 @@ void weir__parking_init(struct weir__parking *parking)
 		.parker = current.parker ? current.parker : &weir__thread_parker,
 		.self = current.self,
 	};
+}
+
+uint64_t weir__park_who(void)
+{
+	return current.parker && current.parker->who ? current.parker->who(current.self) :
+						       weir__thread_id();
 }
 
 uint64_t weir__park_ticks(void)

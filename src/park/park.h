@@ -40,10 +40,33 @@ struct weir__parker {
 		    enum weir__patience patience);
 	/* Notifies, from any thread. */
 	void (*unpark)(struct weir__parking *parking);
+	/* Who it is, for weir__park_who; NULL: the thread. */
+	uint64_t (*who)(const void *self);
 };
 
-/* Says in a few words what `object` is, for people. */
-typedef void weir__describe_fn(const void *object, char *text, size_t size);
+/* WHO is a number for people: a thread's id, or a scheduler's number and below it a task's. They
+ * may wrap around and are never 0. */
+enum { WEIR__WHO_HOME_SHIFT = 24, WEIR__WHO_IDS = (1 << 24) - 1, WEIR__WHO_HOMES = (1 << 11) - 1 };
+
+static inline uint64_t who_home(uint64_t who)
+{
+	return who >> WEIR__WHO_HOME_SHIFT;
+}
+
+struct weir__holding {
+	uint64_t who;
+	uint32_t permits;
+};
+
+/* What is waited for, in words for people. */
+enum { WEIR__HOLDINGS = 16 };
+struct weir__kind {
+	/* Says in a few words what `object` is. */
+	void (*describe)(const void *object, char *text, size_t size);
+	/* Who holds it, up to WEIR__HOLDINGS of them, and how many permits others hold; how many it
+	 * found, or -1 when that is not recorded. NULL: nobody can hold it. */
+	int (*holders)(const void *object, struct weir__holding *ret, uint32_t *unknown);
+};
 
 enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
 
@@ -51,7 +74,7 @@ struct weir__parking {
 	uint32_t word;
 	const struct weir__parker *parker;
 	void *self; /* how the parker finds the waiter again; a thread needs nothing */
-	weir__describe_fn *describe; /* says what is waited for; or NULL */
+	const struct weir__kind *kind; /* of what is waited for; or NULL */
 	const void *object;
 };
 
@@ -78,6 +101,9 @@ extern const struct weir__parker weir__thread_parker;
 /* Makes the calling thread wait through `parker`, which finds it by `self`; NULL for the thread's
  * own. A scheduler brackets its run loop with this. */
 void weir__parker_set(const struct weir__parker *parker, void *self);
+
+/* Who the caller is. */
+uint64_t weir__park_who(void);
 
 /* Gives the calling thread a clock that is cheaper to read than weir__ticks; NULL takes it away. */
 void weir__park_ticks_set(const uint64_t *ticks);

@@ -13,6 +13,7 @@ struct weir__sem_heap {
 	struct weir_sem_counted counted; /* first: handles point here */
 	uint32_t handles;
 	uint32_t pins;
+	uint64_t slots[]; /* of a traced one */
 };
 
 static inline struct weir__sem_heap *heap_of(struct weir_sem *sem)

@@ -27,6 +27,7 @@
 #include "base/print.h"
 #include "sem/batch.h"
 #include "sem/heap.h"
+#include "sem/trace.h"
 #include "sem/word.h"
 
 #include <errno.h>
@@ -226,6 +227,17 @@ int weir_sem_init_counted(struct weir_sem_counted *counted, uint32_t permits)
 	return 0;
 }
 
+int weir_sem_init_traced(struct weir_sem_traced *traced, uint32_t permits)
+{
+	int error = weir_sem_init_counted(&traced->counted, permits);
+
+	if (error == 0) {
+		*traced = (struct weir_sem_traced){ .counted = traced->counted };
+		traced->counted.slots = traced->slots;
+	}
+	return error;
+}
+
 /* Without the lock: 0 when n permits were taken, -EAGAIN or -E2BIG when not, 1 when only the lock
  * can tell. */
 static int take_free(struct weir_sem *sem, uint32_t n)
@@ -291,6 +303,35 @@ PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *coun
 	return queued;
 }
 
+static int give_back(struct weir_sem *sem, uint32_t n)
+{
+	struct weir__batch batch = { NULL, NULL };
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	uint64_t next;
+
+	if (n == 0)
+		return -EINVAL;
+	do {
+		if (word_held(word) < n)
+			return -EOVERFLOW;
+		if (word & WEIR__SEM_SLOW)
+			next = (word - WEIR__SEM_FREE(n)) | WEIR__SEM_LOCK;
+		else
+			next = word + WEIR__SEM_FREE(n) - WEIR__SEM_HELD(n);
+	} while (!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL));
+
+	/* If somebody else has the lock, our permits are theirs to grant and we are done. Otherwise
+	 * the lock came with the same step. */
+	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK)) {
+		/* The clock is read while the waiter's cache lines are on their way. */
+		if (sem->head)
+			batch_expect(sem->head);
+		settle(sem, next, 0, weir__park_ticks(), &batch);
+		(void)weir__batch_tell(&batch, NULL);
+	}
+	return 0;
+}
+
 static void describe(const void *object, char *text, size_t size)
 {
 	struct weir_sem_stats stats;
@@ -300,6 +341,8 @@ static void describe(const void *object, char *text, size_t size)
 		     stats.limit, stats.waiting);
 }
 
+static const struct weir__kind kind = { .describe = describe, .holders = weir__trace_holders };
+
 /* Queues the calling thread or task and parks it. */
 static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
 {
@@ -307,7 +350,7 @@ static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
 	int result;
 
 	weir__parking_init(&self.parking);
-	self.parking.describe = describe;
+	self.parking.kind = &kind;
 	self.parking.object = sem;
 	result = enter(sem, n, &self.waiter);
 	if (result <= 0)
@@ -324,7 +367,7 @@ static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
 	 * deadline; a cancelled task cannot keep it and passes it on. */
 	(void)weir__park(&self.parking, WEIR_NEVER, WEIR__MUST);
 	if (result == -ECANCELED && self.waiter.result == 0)
-		(void)weir_sem_release(sem, n);
+		(void)give_back(sem, n);
 	else
 		result = self.waiter.result;
 	return result;
@@ -332,7 +375,7 @@ static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
 
 int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
 {
-	bool heap;
+	uint32_t setup;
 	int result;
 
 	if (n == 0)
@@ -341,23 +384,30 @@ int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
 	if (result == 0 || result == -E2BIG)
 		return result;
 
-	heap = WEIR__PEEK(&sem->setup) & SETUP_HEAP;
-	if (heap)
+	setup = WEIR__PEEK(&sem->setup);
+	if (setup & SETUP_HEAP)
 		heap_pin(heap_of(sem));
 	result = acquire_parked(sem, n, deadline);
-	if (heap)
+	if (result == 0 && slots_of(sem, setup))
+		weir__trace_take(slots_of(sem, setup), n);
+	if (setup & SETUP_HEAP)
 		heap_unpin(heap_of(sem));
 	return result;
 }
 
 int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n)
 {
+	uint32_t setup = WEIR__PEEK(&sem->setup);
 	int result;
 
 	if (n == 0)
 		return -EINVAL;
 	result = take_free(sem, n);
-	return result <= 0 ? result : enter(sem, n, NULL);
+	if (result > 0)
+		result = enter(sem, n, NULL);
+	if (result == 0 && slots_of(sem, setup))
+		weir__trace_take(slots_of(sem, setup), n);
+	return result;
 }
 
 int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter,
@@ -395,31 +445,13 @@ int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter)
 
 int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 {
-	struct weir__batch batch = { NULL, NULL };
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-	uint64_t next;
+	uint64_t *slots = slots_of(sem, WEIR__PEEK(&sem->setup));
+	uint64_t held = slots ? word_held(WEIR__LOAD(&sem->word, __ATOMIC_RELAXED)) : 0;
 
-	if (n == 0)
-		return -EINVAL;
-	do {
-		if (word_held(word) < n)
-			return -EOVERFLOW;
-		if (word & WEIR__SEM_SLOW)
-			next = (word - WEIR__SEM_FREE(n)) | WEIR__SEM_LOCK;
-		else
-			next = word + WEIR__SEM_FREE(n) - WEIR__SEM_HELD(n);
-	} while (!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL));
-
-	/* If somebody else has the lock, our permits are theirs to grant and we are done. Otherwise
-	 * the lock came with the same step. */
-	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK)) {
-		/* The clock is read while the waiter's cache lines are on their way. */
-		if (sem->head)
-			batch_expect(sem->head);
-		settle(sem, next, 0, weir__park_ticks(), &batch);
-		(void)weir__batch_tell(&batch, NULL);
-	}
-	return 0;
+	/* Before the permits go, for then the semaphore may go, too. */
+	if (slots && n > 0 && n <= held)
+		weir__trace_give(slots, n, held);
+	return give_back(sem, n);
 }
 
 /* Ends the waits of those heavier than `most`. */

@@ -34,10 +34,12 @@ int weir_cancel(struct weir_future *future)
 
 	if (!future)
 		return -EINVAL;
+	if (!future->is_task) {
+		(void)weir__promise_end(future, -ECANCELED, 0);
+		return 0;
+	}
 	weir__lock(&future->lock);
-	if (!future->ended && !future->is_task) {
-		weir__future_end_locked(future, -ECANCELED, 0);
-	} else if (future->task) {
+	if (future->task) {
 		sched = future->task->sched;
 		if (sched == weir__sched_here()) {
 			cancel_task(future->task);

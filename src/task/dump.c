@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/print.h"
+#include "task/depth.h"
+#include "task/waits.h"
 
 #include <errno.h>
 
@@ -13,12 +15,11 @@ static void print_state(FILE *stream, const struct weir__task *task)
 
 	if (task == sched->current) {
 		weir__print(stream, "runs");
-	} else if (!task->parking ||
-		   WEIR__LOAD(&task->parking->word, __ATOMIC_RELAXED) != WEIR__PARKED) {
+	} else if (!weir__task_waits(task)) {
 		weir__print(stream, task->started ? "is ready" : "has not started");
 	} else {
-		if (task->parking->describe)
-			task->parking->describe(task->parking->object, text, sizeof(text));
+		if (task->parking->kind)
+			task->parking->kind->describe(task->parking->object, text, sizeof(text));
 		weir__print(stream, "waits for %s, since %.3f ms", text,
 			    (double)weir__ticks_to_time(weir__ticks() - task->since) / WEIR_MS);
 	}
@@ -26,26 +27,30 @@ static void print_state(FILE *stream, const struct weir__task *task)
 		weir__print(stream, ", cancelled");
 }
 
-void weir__sched_print(FILE *stream, const struct weir__sched *sched)
+void weir__sched_print(FILE *stream, struct weir__sched *sched)
 {
 	for (const struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer) {
-		weir__print(stream, "  task %" PRIu64 "%s%s%s, started at ", task->id,
-			    task->name[0] ? " \"" : "", task->name, task->name[0] ? "\"" : "");
+		weir__print(stream, "  ");
+		weir__task_print(stream, task);
+		weir__print(stream, ", started at ");
 		weir__print_place(stream, task->site);
 		weir__print(stream, ": ");
 		print_state(stream, task);
 		weir__print(stream, "\n");
 	}
+	weir__waits_print(stream, sched);
 }
 
 int weir_sched_dump(FILE *stream)
 {
-	const struct weir__sched *sched = weir__sched_here();
+	struct weir__sched *sched = weir__sched_here();
 
 	if (!sched || !stream)
 		return -EINVAL;
 	weir__print(stream, "%zu tasks:\n", sched->task_count);
 	weir__sched_print(stream, sched);
+	if (sched->config->measure_stacks)
+		weir__depth_print(stream, sched);
 	return 0;
 }
 

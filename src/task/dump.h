@@ -4,10 +4,9 @@
 
 #include "task/sched.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
-/* One line for each task, the oldest first. */
-void weir__sched_print(FILE *stream, const struct weir__sched *sched);
+/* One line for each task, the oldest first; then what they wait for. */
+void weir__sched_print(FILE *stream, struct weir__sched *sched);
 
 #endif

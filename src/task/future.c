@@ -36,9 +36,9 @@ bool weir_future_done(const struct weir_future *future)
 	return future_ended(future);
 }
 
-void weir__future_end_locked(struct weir_future *future, int error, intptr_t value)
+static void end_locked(struct weir_future *future, int error, intptr_t value)
 {
-	static uint64_t ended_so_far;
+	static WEIR__GLOBAL uint64_t ended_so_far;
 	struct weir__listener *next;
 
 	future->error = error;
@@ -61,7 +61,7 @@ bool weir__future_end(struct weir_future *future, int error, intptr_t value)
 	weir__lock(&future->lock);
 	first = !future->ended;
 	if (first)
-		weir__future_end_locked(future, error, value);
+		end_locked(future, error, value);
 	weir__unlock(&future->lock);
 	return first;
 }
@@ -101,16 +101,27 @@ void weir__future_unlisten(struct weir_future *future, struct weir__listener *li
 	weir__unlock(&future->lock);
 }
 
+/* Whoever sees the end may drop the last handle at once, while we still have the lock. */
+bool weir__promise_end(struct weir_future *promise, int error, intptr_t value)
+{
+	bool first;
+
+	(void)weir_future_ref(promise);
+	first = weir__future_end(promise, error, value);
+	weir_future_unref(promise);
+	return first;
+}
+
 int weir_complete(struct weir_future *future, intptr_t value)
 {
 	if (!future || future->is_task)
 		return -EINVAL;
-	return weir__future_end(future, 0, value) ? 0 : -EALREADY;
+	return weir__promise_end(future, 0, value) ? 0 : -EALREADY;
 }
 
 int weir_fail(struct weir_future *future, int error)
 {
 	if (!future || future->is_task || error >= 0)
 		return -EINVAL;
-	return weir__future_end(future, error, 0) ? 0 : -EALREADY;
+	return weir__promise_end(future, error, 0) ? 0 : -EALREADY;
 }

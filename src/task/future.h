@@ -37,10 +37,10 @@ static inline bool future_ended(const struct weir_future *future)
 	return WEIR__LOAD(&future->ended, __ATOMIC_ACQUIRE);
 }
 
-/* Ends it and tells all who listen. Whether it had not ended before. The other one is for a caller
- * who holds the lock and knows that. */
-void weir__future_end_locked(struct weir_future *future, int error, intptr_t value);
+/* Ends it and tells all who listen. Whether it had not ended before. The caller owns a handle, but
+ * for the end of a promise. */
 bool weir__future_end(struct weir_future *future, int error, intptr_t value);
+bool weir__promise_end(struct weir_future *promise, int error, intptr_t value);
 
 /* Adds a listener; false when the future has ended already, and nothing is added. */
 bool weir__future_listen(struct weir_future *future, struct weir__listener *listener);

@@ -1,6 +1,7 @@
 /* task: the scheduler's loop: what happens when no task runs. */
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "task/depth.h"
 #include "task/future.h"
 #include "task/sched.h"
 
@@ -108,6 +109,8 @@ static void bury(struct weir__sched *sched)
 	if (task) {
 		sched->ended = NULL;
 		fiber_done(&task->fiber);
+		if (sched->config->measure_stacks)
+			weir__depth_look(task, true);
 		weir__stack_put(&sched->stacks, (char *)task + (sizeof(*task) + 63) / 64 * 64);
 	}
 }

@@ -1,7 +1,9 @@
 /* task: the life of a scheduler and of a task. */
 #include "base/print.h"
 #include "base/thread.h"
+#include "task/depth.h"
 #include "task/future.h"
+#include "task/overflow.h"
 #include "task/sched.h"
 
 #include <errno.h>
@@ -81,6 +83,15 @@ static void cancel_all(struct weir__sched *sched)
 		(void)weir_cancel(task->future);
 }
 
+/* A number for people; the first is 1. */
+static uint64_t next_who(void)
+{
+	static uint32_t runs;
+	uint32_t number = WEIR__ADD(&runs, 1, __ATOMIC_RELAXED) - 1;
+
+	return (uint64_t)(number % WEIR__WHO_HOMES + 1) << WEIR__WHO_HOME_SHIFT;
+}
+
 /* After the root: whatever is left is cancelled, in the order in which it was started, and run
  * until it has unwound. */
 int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
@@ -109,6 +120,9 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 		weir__stacks_done(&sched.stacks);
 		return -ENOMEM;
 	}
+	if (!config->no_fault_handler)
+		weir__faults_watch(&sched.watch, weir__overflow_explain);
+	sched.who = next_who();
 	sched.is_virtual = config->clock == WEIR_CLOCK_VIRTUAL;
 	sched.virtual_now = weir_now();
 	future = weir_future_ref(task->future);
@@ -120,6 +134,8 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	weir__sched_run(&sched, NULL);
 
 	weir__sched_settle(&sched);
+	weir__faults_unwatch(&sched.watch);
+	weir__depth_done(&sched);
 	weir__bell_done(&sched.bell);
 	weir__stacks_done(&sched.stacks);
 	error = future->error;
@@ -159,13 +175,15 @@ static void describe_sleep(const void *object, char *text, size_t size)
 	weir__format(text, size, "its time");
 }
 
+static const struct weir__kind sleep_kind = { .describe = describe_sleep };
+
 int weir_sleep_until(weir_time time)
 {
 	struct weir__parking parking;
 	int result;
 
 	weir__parking_init(&parking);
-	parking.describe = describe_sleep;
+	parking.kind = &sleep_kind;
 	result = weir__park(&parking, time, WEIR__SLEEP);
 	return result == -ETIMEDOUT ? 0 : result;
 }

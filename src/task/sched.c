@@ -31,14 +31,14 @@ struct weir__task *weir__task_here(void)
 /* Between these the ready queue is not to be looked at by a signal handler of this thread. */
 static void queue_enter(struct weir__sched *sched)
 {
-	sched->queue_busy = true;
+	WEIR__POKE(&sched->queue_busy, true);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static void queue_leave(struct weir__sched *sched)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	sched->queue_busy = false;
+	WEIR__POKE(&sched->queue_busy, false);
 }
 
 void weir__sched_ready(struct weir__task *task)
@@ -51,7 +51,7 @@ void weir__sched_ready(struct weir__task *task)
 		sched->last_ready->next_ready = task;
 	else
 		sched->first_ready = task;
-	sched->last_ready = task;
+	WEIR__POKE(&sched->last_ready, task);
 	queue_leave(sched);
 }
 
@@ -179,7 +179,7 @@ static void task_unpark(struct weir__parking *parking)
 	/* The task was parked, so it stays until we make it ready. The loop must not find something
 	 * ready after it has looked, so from a signal handler that interrupted it the way is the
 	 * inbox, which it looks at last. */
-	if (task->sched == here && here->current && !here->queue_busy) {
+	if (task->sched == here && here->current && !WEIR__PEEK(&here->queue_busy)) {
 		weir__sched_ready(task);
 	} else {
 		task->wake_up.deliver = deliver_wake_up;
@@ -187,9 +187,17 @@ static void task_unpark(struct weir__parking *parking)
 	}
 }
 
+static uint64_t task_who(const void *self)
+{
+	const struct weir__task *task = self;
+
+	return task->sched->who | (task->id & WEIR__WHO_IDS);
+}
+
 const struct weir__parker weir__task_parker = {
 	.park = task_park,
 	.unpark = task_unpark,
+	.who = task_who,
 };
 
 void weir__sched_post(struct weir__sched *sched, struct weir__message *message)

@@ -20,6 +20,7 @@
 #define WEIR_TASK_SCHED_H
 
 #include "base/bell.h"
+#include "base/fault.h"
 #include "base/heap.h"
 #include "park/park.h"
 #include "task/fiber.h"
@@ -56,6 +57,7 @@ struct weir__task {
 	struct weir__task *newer;
 
 	/* For people. */
+	bool listed; /* in a report that is being written */
 	uint64_t id;
 	uint64_t since; /* the ticks when it began to wait */
 	void *site;     /* where it was spawned */
@@ -72,9 +74,11 @@ struct weir__sched {
 	struct weir__task *ended; /* its stack is still in use until the loop runs */
 	struct weir__heap timers;
 	struct weir__stacks stacks;
+	struct weir__site *sites; /* if stacks are measured */
 	struct weir__task *newest;
 	size_t task_count;
 	uint64_t spawned;
+	uint64_t who; /* its number, in place: see park/park.h */
 	uint32_t switches;
 	int *thread_errno;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */
@@ -85,6 +89,7 @@ struct weir__sched {
 	weir_time doze;     /* how long the next sleep without a deadline is */
 	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
 
+	struct weir__fault_watch watch; /* for stacks that overflow */
 	bool is_virtual;
 	weir_time virtual_now;
 	uint64_t ticks; /* how late it was a few switches ago */

@@ -126,3 +126,22 @@ void weir__stack_put(struct weir__stacks *stacks, void *end)
 	slab->cold[index / 64] |= UINT64_C(1) << (index % 64);
 	slab->cold_count++;
 }
+
+size_t weir__stack_usable(const struct weir__stacks *stacks)
+{
+	return stacks->size - weir__page_size();
+}
+
+size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, const void *address)
+{
+	uintptr_t guard = (uintptr_t)inside & ~(stacks->size - 1);
+	uintptr_t end = guard + weir__page_size();
+
+	return (uintptr_t)address >= guard && (uintptr_t)address < end ? end - (uintptr_t)address :
+									 0;
+}
+
+void *weir__stack_low(const struct weir__stacks *stacks, void *inside)
+{
+	return (char *)inside - ((uintptr_t)inside & (stacks->size - 1)) + weir__page_size();
+}

@@ -31,4 +31,14 @@ void weir__stacks_done(struct weir__stacks *stacks);
 void *weir__stack_get(struct weir__stacks *stacks);
 void weir__stack_put(struct weir__stacks *stacks, void *end);
 
+/* How many bytes a task may use of each. */
+size_t weir__stack_usable(const struct weir__stacks *stacks);
+
+/* How far `address` is below the stack that `inside` lies in, if it is in the page that faults; 0
+ * otherwise. A signal handler may ask. */
+size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, const void *address);
+
+/* The lowest byte that may be used of the stack that `inside` lies in. */
+void *weir__stack_low(const struct weir__stacks *stacks, void *inside);
+
 #endif

@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-static void report(const struct weir__sched *sched)
+static void report(struct weir__sched *sched)
 {
 	const struct weir_run_config *config = sched->config;
 	struct weir__text text;

@@ -50,26 +50,43 @@ static int check(struct weir_future **futures, size_t n)
 	return 0;
 }
 
-/* Whether there is nothing to wait for: one has ended that decides, or all have ended. *ret is the
- * one that decided first, or NULL. */
-static bool is_decided(struct weir_future **futures, size_t n, bool first_decides,
-		       struct weir_future **ret)
+/* The one that decided first, of those that are seen to have ended; or NULL. *left is how many are
+ * not. */
+static struct weir_future *find_decisive(struct weir_future **futures, size_t n, bool first_decides,
+					 size_t *left)
 {
 	struct weir_future *earliest = NULL;
-	size_t left = n;
 
+	*left = n;
 	for (size_t i = 0; i < n; i++) {
 		struct weir_future *future = futures[i];
 
 		if (!future_ended(future))
 			continue;
-		left--;
+		--*left;
 		if ((first_decides || future->error < 0) &&
 		    (!earliest || future->order < earliest->order))
 			earliest = future;
 	}
-	*ret = earliest;
-	return earliest || left == 0;
+	return earliest;
+}
+
+/* Whether there is nothing to wait for: one has ended that decides, or all have ended. *ret is the
+ * one that decided first, or NULL. One that had been passed by may have ended before the one that
+ * was found, so they are looked at until there is no earlier one. */
+static bool is_decided(struct weir_future **futures, size_t n, bool first_decides,
+		       struct weir_future **ret)
+{
+	struct weir_future *earliest;
+	struct weir_future *found = NULL;
+	size_t left;
+
+	do {
+		earliest = found;
+		found = find_decisive(futures, n, first_decides, &left);
+	} while (found != earliest && n > 1);
+	*ret = found;
+	return found || left == 0;
 }
 
 static void describe(const void *object, char *text, size_t size)
@@ -84,13 +101,15 @@ static void describe(const void *object, char *text, size_t size)
 		weir__format(text, size, "promise %p", object);
 }
 
+static const struct weir__kind kind = { .describe = describe };
+
 static int park_for(struct wait *wait, struct entry *entries, struct weir_future **futures,
 		    size_t n, weir_time deadline)
 {
 	int result;
 
 	weir__parking_init(&wait->parking);
-	wait->parking.describe = describe;
+	wait->parking.kind = &kind;
 	wait->parking.object = n == 1 ? futures[0] : NULL;
 	for (size_t i = 0; i < n; i++) {
 		entries[i] = (struct entry){ .listener.ended = ended, .wait = wait };

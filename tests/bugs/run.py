@@ -3,13 +3,15 @@
 
     run.py BUG [--explorer LIBRARY] [--cc COMPILER] [--seconds N]
 
-"found by: model" builds the explorer with the faulty sources; it must report a failure. "found by: unit
+"found by: model [NAME]" builds the explorer with the faulty sources; it must report a failure, in that model if
+one is named, for a bug that few can find. "found by: unit
 NAME" builds tests/unit/test_NAME.c with them; it must fail, crash or hang. The same program built from the
 unchanged sources passes: that is what the suites `model` and `unit` show.
 """
 
 import argparse
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -19,10 +21,13 @@ import time
 from bug import Bug
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline"]
-# The layers that bugs are seeded into, and what the explorer brings instead: see tests/model/env.c.
-LAYERS = ("base", "park", "sem")
-OUTSIDE = {"futex.c", "clock.c", "cpu.c", "alloc.c", "random.c"}
+FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", '-DWEIR_VERSION="seeded"', "-O1", "-g", "-w", "-fno-inline", "-DNVALGRIND"]
+LAYERS = ("base", "park", "sem", "task")  # that bugs are seeded into
+# Chosen by the processor; the explorer has a switch of its own.
+SWITCHES = {
+    "x86_64": ("switch_x86_64.S", "context_x86_64.c"),
+    "aarch64": ("switch_aarch64.S", "context_aarch64.c"),
+}
 SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
 WATCHED = ["-Wl,--wrap=weir__futex_wait", "-Wl,--wrap=weir__futex_wake"]
 WRAPPED = {"rules_parts": ["-Wl,--wrap=weir__alloc"]}
@@ -30,14 +35,20 @@ UNIT_SECONDS = 20  # a unit test that takes longer hangs
 
 
 def sources_of(copy):
-    return [source for layer in LAYERS for source in sorted(copy.glob(f"src/{layer}/*.c"))]
+    sources = [source for layer in LAYERS for source in sorted(copy.glob(f"src/{layer}/*.c"))]
+    return [s for s in sources if not s.name.startswith(("switch_", "context_"))]
+
+
+def switch_of(copy):
+    names = SWITCHES.get(platform.machine(), ("switch_ucontext.c",))
+    return [copy / "src/task" / name for name in names]
 
 
 def sources_for(copy, name):
     """What the unit test of this name is built from: the rule book stands on its own."""
     if name.startswith("rules"):
         return [copy / "src/lease/rules.c", copy / "src/base/alloc.c"]
-    return sources_of(copy) + [ROOT / "tests/support" / s for s in SUPPORT]
+    return sources_of(copy) + switch_of(copy) + [ROOT / "tests/support" / s for s in SUPPORT]
 
 
 def compile_program(options, copy, program, extra_flags, sources, libraries):
@@ -47,11 +58,13 @@ def compile_program(options, copy, program, extra_flags, sources, libraries):
     subprocess.run(command, check=True)
 
 
-def find_with_model(options, copy, program):
-    sources = [s for s in sources_of(copy) if s.name not in OUTSIDE]
+def find_with_model(options, copy, program, models):
+    outside = {copy / "src" / name for name in options.outside.split(",")}
+    sources = [s for s in sources_of(copy) if s not in outside]
     compile_program(options, copy, program, ['-DWEIR_SEAM_HEADER="model/seam.h"'], sources,
                     [options.explorer])
-    run = subprocess.run([program, "--stop", "--seconds", str(options.seconds)],
+    only = [word for model in models for word in ("--model", model)]
+    run = subprocess.run([program, "--stop", "--seconds", str(options.seconds)] + only,
                          capture_output=True, text=True, timeout=10 * options.seconds + 60)
     if run.returncode == 0:
         return None
@@ -79,6 +92,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bug")
     parser.add_argument("--explorer", default="")
+    parser.add_argument("--outside", default="")  # what the explorer brings instead: tests/model/env*.c
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--seconds", type=int, default=60)
     options = parser.parse_args()
@@ -91,7 +105,7 @@ def main():
         bug.seed(copy)
         started = time.monotonic()
         if bug.finder[0] == "model":
-            found = find_with_model(options, copy, copy / "program")
+            found = find_with_model(options, copy, copy / "program", bug.finder[1:])
         else:
             found = find_with_unit(options, copy, copy / "program", bug.finder[1])
     print(f"{bug.name} (checklist {bug.line}): {bug.title}")

@@ -36,6 +36,11 @@ void engine_init(void)
 	memcpy(tls_initially, __start_weir_tls, tls_size());
 }
 
+static void reset_globals(void)
+{
+	memset(__start_weir_global, 0, (size_t)(__stop_weir_global - __start_weir_global));
+}
+
 void fail(const char *format, ...)
 {
 	va_list arguments;
@@ -54,10 +59,11 @@ static void finish_step(struct thread *thread)
 	engine.all_steps++;
 	if (++engine.steps > MAX_STEPS)
 		fail("no end after %d steps", MAX_STEPS);
-	memory_bury(thread);
+	memory_bury(thread->strand);
 	if (engine.priming)
 		return;
 	oracle_observe(thread);
+	oracle_watch_bells();
 	memory_check_arena();
 	if (engine.local)
 		return;
@@ -73,7 +79,7 @@ static void finish_execution(void)
 	bool frozen = false;
 
 	for (int i = 0; i < engine.threads; i++) {
-		memory_check_stack(&world.threads[i]);
+		memory_check_stack(world.threads[i].strand);
 		frozen |= world.threads[i].frozen;
 	}
 	/* A thread that froze may have kept the lock or a permit, so others may wait for ever. */
@@ -95,13 +101,13 @@ static void finish_execution(void)
 static char *resume(struct thread *thread)
 {
 	if (thread != engine.current) {
-		memory_check_stack(thread);
+		memory_check_stack(thread->strand);
 		memcpy(__start_weir_tls, thread->tls, tls_size());
 		engine.current = thread;
 	}
 	engine.local = thread->waking;
 	thread->waking = false;
-	return thread->sp;
+	return thread_strand(thread)->sp;
 }
 
 static struct thread *find_waking(void)
@@ -149,7 +155,7 @@ char *engine_decide(char *sp)
 {
 	struct thread *thread = engine.current;
 
-	thread->sp = sp;
+	thread_strand(thread)->sp = sp;
 	memcpy(thread->tls, __start_weir_tls, tls_size());
 	finish_step(thread);
 	return engine.priming ? engine.main_sp : go_on();
@@ -163,6 +169,7 @@ static void thread_main(void)
 	/* What it would need to go on is of no interest any more. */
 	thread->status = THREAD_DONE;
 	thread->next = (struct step){ 0 };
+	thread_strand(thread)->live = false;
 	memset(__start_weir_tls, 0, tls_size());
 	for (;;)
 		context_yield();
@@ -173,12 +180,14 @@ static void prime(void)
 {
 	engine.priming = true;
 	for (int i = 0; i < engine.threads; i++) {
-		struct thread *thread = &world.threads[i];
+		struct strand *strand = &world.strands[i];
 
 		memcpy(__start_weir_tls, tls_initially, tls_size());
-		thread->sp = context_new(memory_stack_top(i), thread_main);
-		engine.current = thread;
-		context_enter(thread->sp, &engine.main_sp);
+		strand->sp = context_new(memory_stack_top(i), THREAD_STACK, thread_main);
+		strand->live = true;
+		engine.current = &world.threads[i];
+		engine.current->strand = (uint8_t)i;
+		context_enter(strand->sp, &engine.main_sp);
 	}
 	engine.priming = false;
 	engine.current = NULL;
@@ -205,6 +214,7 @@ void engine_execute(const struct model *model, unsigned environment)
 	world.signals = model->handler ? 1 : 0;
 	world.freezes = environment & ENV_FREEZE ? 1 : 0;
 	memory_reset();
+	reset_globals();
 	/* Back here when the program crashed. */
 	if (sigsetjmp(engine.escape, 0) == 0) {
 		engine.executing = true;

@@ -69,7 +69,7 @@ struct engine {
 	struct thread *current; /* NULL outside of all threads */
 	struct thread *last;    /* the last one that was chosen to run */
 	char *main_sp;
-	char *lowest[MAX_THREADS];  /* how deep each stack has been in use */
+	char *lowest[MAX_STRANDS];  /* how deep each stack has been in use */
 	struct step step;           /* the one under way ... */
 	struct footprint footprint; /* ... what it touches ... */
 	uint64_t before;            /* ... the value that was there ... */
@@ -88,6 +88,10 @@ struct engine {
 
 extern struct engine engine;
 
+/* The variables of WEIR__GLOBAL. */
+extern char __start_weir_global[];
+extern char __stop_weir_global[];
+
 void engine_init(void);
 
 /* Runs the program once, as the search chooses. engine.failed tells. */
@@ -103,7 +107,7 @@ void engine_step(enum step_kind kind, const void *address, unsigned size, const 
 void step_published(struct thread *thread);
 
 /* Sleeps until engine_wake(), or until one of the moves ends it; how it ended. */
-int engine_sleep(const uint32_t *word, weir_time deadline, bool cancellable);
+int engine_sleep(const void *word, weir_time deadline, bool cancellable);
 void engine_wake(struct thread *thread, int result);
 
 /* Makes the oldest store, or all stores, of a thread visible. */
@@ -128,10 +132,24 @@ static inline int thread_index(const struct thread *thread)
 	return (int)(thread - world.threads);
 }
 
-/* The innermost operation that a thread is in; NULL for none. */
-static inline struct op *thread_op(struct thread *thread)
+/* What runs in a thread: the thread itself or one of its tasks. */
+static inline struct strand *thread_strand(const struct thread *thread)
 {
-	return thread->depth > 0 ? &thread->ops[thread->depth - 1] : NULL;
+	return &world.strands[thread->strand];
+}
+
+/* The innermost operation that it is in; NULL for none. */
+static inline struct op *thread_op(const struct thread *thread)
+{
+	struct strand *strand = thread_strand(thread);
+
+	return strand->depth > 0 ? &strand->ops[strand->depth - 1] : NULL;
+}
+
+/* The thread that a strand belongs to. */
+static inline int strand_thread(int strand)
+{
+	return strand < MAX_THREADS ? strand : (strand - MAX_THREADS) / MAX_TASKS;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* model: the world below libweir: what base/futex.c, clock.c, cpu.c, alloc.c and random.c do in
- * production. */
+ * production. What tasks need besides is in env-task.c. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -43,16 +43,25 @@ void weir__futex_wake(const uint32_t *word, int count)
 	}
 }
 
+static WEIR__TLS const weir_time *virtual_time;
+
+void weir__clock_set(const weir_time *virtual_now)
+{
+	virtual_time = virtual_now;
+}
+
 weir_time weir_now(void)
 {
-	return world.clock;
+	return virtual_time ? *virtual_time : world.clock;
 }
 
 weir_time weir_after(weir_time delay)
 {
+	weir_time now = weir_now();
+
 	if (delay < 0)
-		return world.clock;
-	return delay > WEIR_NEVER - world.clock ? WEIR_NEVER : world.clock + delay;
+		return now;
+	return delay > WEIR_NEVER - now ? WEIR_NEVER : now + delay;
 }
 
 /* How long waits took is left to other tests: it would only tell equal states apart. */
@@ -80,15 +89,30 @@ void weir__cpu_yield(void)
 	seam_relax();
 }
 
+/* A thread has gone when its function has returned. */
+bool weir__is_only_thread(void)
+{
+	engine_step(STEP_LOAD, &world.clock, sizeof(world.clock), __func__);
+	engine.footprint.everything = true;
+	for (int i = 0; i < engine.threads; i++) {
+		if (&world.threads[i] != engine.current && world.threads[i].status != THREAD_DONE)
+			return false;
+	}
+	return true;
+}
+
 void *weir__alloc(size_t size)
 {
+	world.allocated++;
 	return memory_alloc(size);
 }
 
 void weir__free(void *memory)
 {
-	if (memory)
-		memory_free(memory);
+	if (!memory)
+		return;
+	world.allocated--;
+	memory_free(memory);
 }
 
 int weir__random(void *bytes, size_t size)

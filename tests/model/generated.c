@@ -2,7 +2,11 @@
  *
  * They are made so that they always come to an end: whoever holds a permit gives it back before it
  * waits, a limit of 0 is raised again by the thread that set it, and what is held from the start is
- * released first. What their calls may return is for the oracles to judge. */
+ * released first. What their calls may return is for the oracles to judge.
+ *
+ * A thread makes its calls one after the other; or it runs a scheduler, and each call but the first
+ * is made by a task of its own. Or it waits as a task would, without a scheduler, which costs far
+ * fewer steps. */
 #include "model/generated.h"
 
 #include "model/models.h"
@@ -35,6 +39,8 @@ static struct {
 	struct model model;
 	struct call calls[MAX_THREADS][MAX_CALLS];
 	bool task[MAX_THREADS];
+	bool scheduler[MAX_THREADS];
+	bool cancels[MAX_THREADS]; /* and cancels its first task */
 	int threads;
 	uint64_t number;
 } program;
@@ -95,6 +101,41 @@ static void do_call(int thread, const struct call *call)
 	}
 }
 
+static const struct call *call_of(int thread, int i)
+{
+	return i < MAX_CALLS && program.calls[thread][i].n > 0 ? &program.calls[thread][i] : NULL;
+}
+
+/* Futures: MAX_CALLS - 1 for each thread. */
+static int run_task(void *arg, intptr_t *value)
+{
+	int future = (int)(intptr_t)arg;
+	int thread = future / (MAX_CALLS - 1);
+
+	(void)value;
+	do_call(thread, call_of(thread, 1 + future % (MAX_CALLS - 1)));
+	return 0;
+}
+
+static int run_root(void *arg, intptr_t *value)
+{
+	int thread = thread_index(engine.current);
+	int first = thread * (MAX_CALLS - 1);
+
+	(void)arg;
+	(void)value;
+	for (int i = 1; call_of(thread, i); i++)
+		m_spawn(first + i - 1, run_task);
+	do_call(thread, call_of(thread, 0));
+	if (program.cancels[thread] && call_of(thread, 1))
+		m_cancel_task(first);
+	for (int i = 1; call_of(thread, i); i++) {
+		(void)m_wait(first + i - 1, WEIR_NEVER, NULL);
+		m_drop(first + i - 1);
+	}
+	return 0;
+}
+
 static void run_thread(int thread)
 {
 	if (program.task[thread])
@@ -103,8 +144,12 @@ static void run_thread(int thread)
 		for (uint32_t i = 0; i < program.model.held; i++)
 			(void)m_release(1);
 	}
-	for (int i = 0; i < MAX_CALLS && program.calls[thread][i].n > 0; i++)
-		do_call(thread, &program.calls[thread][i]);
+	if (program.scheduler[thread]) {
+		m_run(run_root);
+		return;
+	}
+	for (int i = 0; call_of(thread, i); i++)
+		do_call(thread, call_of(thread, i));
 }
 
 static void run_0(void)
@@ -173,6 +218,8 @@ const struct model *generated_model(uint64_t number, unsigned *ret_environment)
 		bool has_slot = false;
 
 		program.task[i] = model->cancellations > 0 && random_below(2) == 0;
+		program.scheduler[i] = !program.task[i] && random_below(4) == 0;
+		program.cancels[i] = program.scheduler[i] && random_below(2) == 0;
 		for (int k = 0; k < calls; k++)
 			make_call(&program.calls[i][k], &has_slot);
 	}
@@ -193,10 +240,15 @@ void generated_print(FILE *file)
 		program.model.permits, program.model.held, program.model.surprises,
 		program.model.cancellations, program.model.spare_cpu ? ", waiters spin" : "");
 	for (int i = 0; i < program.threads; i++) {
-		fprintf(file, "    T%d%s:", i, program.task[i] ? " (a task)" : "");
-		for (int k = 0; k < MAX_CALLS && program.calls[i][k].n > 0; k++)
-			fprintf(file, " %s(%u)", call_names[program.calls[i][k].kind],
-				program.calls[i][k].n);
+		fprintf(file, "    T%d%s%s:", i,
+			program.scheduler[i] ? " (a scheduler" :
+			program.task[i]      ? " (a task)" :
+					       "",
+			program.cancels[i]   ? " that cancels its first task)" :
+			program.scheduler[i] ? ")" :
+					       "");
+		for (int k = 0; call_of(i, k); k++)
+			fprintf(file, " %s(%u)", call_names[call_of(i, k)->kind], call_of(i, k)->n);
 		fprintf(file, "\n");
 	}
 }

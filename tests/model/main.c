@@ -1,9 +1,10 @@
 /* model: explorer, the program that runs the models.
  *
- * Without further options it takes each model in each environment, first with no preemption and
- * with one (what is found there has a short trace), then all schedules there are. Where those are
- * too many for the time, it goes on with two to five preemptions. Time that is left goes to
- * generated programs: all schedules of those that have not too many, and random ones of the others.
+ * Without further options it takes each model in each environment, first with no preemption,
+ * with one and with two (what is found there has a short trace), then all schedules there are.
+ * Where those are too many for the time, it goes on with three to five preemptions. Time that is
+ * left goes to generated programs: all schedules of those that have not too many, and random ones
+ * of the others.
  */
 #include "model/fault.h"
 #include "model/plan.h"

@@ -17,37 +17,43 @@ enum {
 	SLACK = 2048,
 };
 
-static char stacks[MAX_THREADS][THREAD_STACK] __attribute__((aligned(PAGE)));
+static char stacks[MAX_STRANDS][THREAD_STACK] __attribute__((aligned(PAGE)));
 
 void memory_init(void)
 {
-	for (int i = 0; i < MAX_THREADS; i++) {
+	for (int i = 0; i < MAX_STRANDS; i++) {
 		(void)mprotect(stacks[i], PAGE, PROT_NONE);
 		engine.lowest[i] = stacks[i] + PAGE;
 	}
 }
 
-char *memory_stack_top(int thread)
+char *memory_stack_top(int strand)
 {
-	return stacks[thread] + THREAD_STACK;
+	return stacks[strand] + THREAD_STACK;
 }
 
-static char *stack_clamp(int thread, char *low)
+static char *stack_clamp(int strand, char *low)
 {
-	char *bottom = stacks[thread] + PAGE;
+	char *bottom = stacks[strand] + PAGE;
 
 	return low > bottom ? low : bottom;
 }
 
 void memory_reset(void)
 {
-	for (int i = 0; i < engine.threads; i++) {
-		char *top = memory_stack_top(i);
-		char *low = stack_clamp(i, engine.lowest[i] - SLACK);
-
-		memset(low, (int)(POISON & 0xff), (size_t)(top - low));
-		engine.lowest[i] = top;
+	for (int i = 0; i < MAX_STRANDS; i++) {
+		if (engine.lowest[i] < memory_stack_top(i))
+			memory_bury_all(i);
 	}
+}
+
+void memory_bury_all(int strand)
+{
+	char *top = memory_stack_top(strand);
+	char *low = stack_clamp(strand, engine.lowest[strand] - SLACK);
+
+	memset(low, (int)(POISON & 0xff), (size_t)(top - low));
+	engine.lowest[strand] = top;
 }
 
 static bool is_poison(const void *p, size_t size)
@@ -65,6 +71,7 @@ void *memory_alloc(size_t size)
 	uint8_t length = (uint8_t)((size + GRANULE - 1) / GRANULE);
 	uint8_t first = world.granules;
 
+	engine.footprint.everything = true; /* the next block will be elsewhere */
 	if (first + length > ARENA_GRANULES) {
 		fail("the model needs more memory than the arena has");
 		return NULL;
@@ -125,11 +132,11 @@ const char *memory_fault(const void *p, size_t size)
 			return "freed memory";
 	}
 	if (stack >= 0) {
-		const struct thread *thread = &world.threads[stack];
+		const struct strand *strand = &world.strands[stack];
 		const char *here = __builtin_frame_address(0);
-		const char *sp = memory_stack_of(here) == stack ? here : thread->sp;
+		const char *sp = memory_stack_of(here) == stack ? here : strand->sp;
 
-		if (thread->status == THREAD_DONE || (const char *)p < sp)
+		if (!strand->live || (const char *)p < sp)
 			return "the stack of a function that has returned";
 	}
 	if ((uintptr_t)p < PAGE || (uintptr_t)p >> 47)
@@ -145,23 +152,24 @@ __attribute__((noinline)) void memory_scrub(void)
 	__asm__ volatile("" : : "r"(below) : "memory");
 }
 
-void memory_bury(struct thread *thread)
+void memory_bury(int strand)
 {
-	int i = thread_index(thread);
-	char *low = stack_clamp(i, thread->sp - GRAVE);
+	char *sp = world.strands[strand].sp;
+	char *low = stack_clamp(strand, sp - GRAVE);
 
-	memset(low, (int)(POISON & 0xff), (size_t)(thread->sp - low));
-	if (thread->sp < engine.lowest[i])
-		engine.lowest[i] = thread->sp;
+	memset(low, (int)(POISON & 0xff), (size_t)(sp - low));
+	if (sp < engine.lowest[strand])
+		engine.lowest[strand] = sp;
 }
 
-void memory_check_stack(const struct thread *thread)
+void memory_check_stack(int strand)
 {
-	char *low = stack_clamp(thread_index(thread), thread->sp - GRAVE);
+	char *sp = world.strands[strand].sp;
+	char *low = stack_clamp(strand, sp - GRAVE);
 
-	if (!is_poison(low, (size_t)(thread->sp - low)))
-		fail("P6: somebody wrote to the stack of T%d where a function had returned",
-		     thread_index(thread));
+	if (!is_poison(low, (size_t)(sp - low)))
+		fail("P6: somebody wrote to a stack of T%d where a function had returned",
+		     strand_thread(strand));
 }
 
 void memory_check_arena(void)

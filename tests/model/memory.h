@@ -10,7 +10,7 @@
 
 void memory_init(void);
 void memory_reset(void);
-char *memory_stack_top(int thread);
+char *memory_stack_top(int strand);
 
 void *memory_alloc(size_t size);
 void memory_free(void *block);
@@ -25,14 +25,15 @@ const char *memory_fault(const void *p, size_t size);
  * frames, and makes equal states look different. */
 void memory_scrub(void);
 
-/* Poisons what a thread that has just stopped left below its stack pointer. */
-void memory_bury(struct thread *thread);
+/* Poisons what a strand that has just stopped left below its stack pointer; or all of its stack. */
+void memory_bury(int strand);
+void memory_bury_all(int strand);
 
-/* Fails when anybody wrote where the thread, or the arena, has nothing. */
-void memory_check_stack(const struct thread *thread);
+/* Fails when anybody wrote where the strand, or the arena, has nothing. */
+void memory_check_stack(int strand);
 void memory_check_arena(void);
 
-/* Which thread's stack it is; -1 for none. */
+/* Which strand's stack it is; -1 for none. */
 int memory_stack_of(const void *p);
 
 #endif

@@ -35,6 +35,40 @@ void m_free_slot(int slot);
 /* Gives the memory of the semaphore away, as its last user may. */
 void m_destroy(void);
 
+/* What a task does; and a thread's function that runs a scheduler whose root that is. */
+#define TASK(name) \
+	static int name(__attribute__((unused)) void *arg, __attribute__((unused)) intptr_t *value)
+#define RUN(name, root)        \
+	static void name(void) \
+	{                      \
+		m_run(root);   \
+	}
+
+/* Runs a scheduler in the calling thread until `root`, which must not fail, has returned and all
+ * its tasks have ended. */
+void m_run(weir_task_fn *root);
+
+/* Futures have numbers. From a task: starts another one, whose argument is the number. In prepare
+ * functions: a promise with so many handles. */
+void m_spawn(int i, weir_task_fn *fn);
+void m_promise(int i, int handles);
+int m_complete(int i, intptr_t value);
+int m_fail(int i, int error);
+void m_drop(int i);
+void m_cancel_task(int i);
+
+/* Waiting for one future, or for those from 0 to n - 1. */
+int m_wait(int i, weir_time delay, intptr_t *value);
+int m_gather(int n, weir_time delay, intptr_t *values);
+int m_race(int n, weir_time delay, size_t *winner);
+int m_sleep(weir_time delay);
+int m_yield(void);
+
+/* Gives another thread a handle of future i (at most 3). That one either gets it, and must drop it,
+ * or has come too early and gets nothing. */
+void m_hand_over(int i);
+bool m_take_over(int i);
+
 /* Acquires and releases. */
 void m_pass(uint32_t n);
 
@@ -61,6 +95,6 @@ struct model_list {
 /* Every model there is, in groups; the list ends with NULL. */
 extern const struct model_list *const model_lists[];
 extern const struct model_list basic_models, weight_models, giving_up_models, async_models,
-	life_models;
+	life_models, task_models, future_models, sched_models;
 
 #endif

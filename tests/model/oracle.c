@@ -22,7 +22,7 @@ void oracle_adopt(int sem, struct weir_sem *at)
 	ghost->sem = at;
 	ghost->word = at->word;
 	ghost->setup = at->setup;
-	ghost->lock_thread = -1;
+	ghost->lock_strand = -1;
 }
 
 static uint8_t plead_node(const struct weir_waiter *node)
@@ -68,11 +68,11 @@ void oracle_plead(const struct ghost *ghost, struct op *op)
 
 static void plead_all(const struct ghost *ghost)
 {
-	for (int i = 0; i < engine.threads; i++) {
-		struct thread *thread = &world.threads[i];
+	for (int i = 0; i < MAX_STRANDS; i++) {
+		struct strand *strand = &world.strands[i];
 
-		for (int k = 0; k < thread->depth; k++) {
-			struct op *op = &thread->ops[k];
+		for (int k = 0; k < strand->depth; k++) {
+			struct op *op = &strand->ops[k];
 
 			if (op->started && &world.ghosts[op->sem] == ghost)
 				oracle_plead(ghost, op);
@@ -83,9 +83,7 @@ static void plead_all(const struct ghost *ghost)
 /* The operation that has the lock. */
 static struct op *lock_op(const struct ghost *ghost)
 {
-	struct thread *thread = &world.threads[ghost->lock_thread];
-
-	return &thread->ops[ghost->lock_depth - 1];
+	return &world.strands[ghost->lock_strand].ops[ghost->lock_depth - 1];
 }
 
 static void granted(struct ghost *ghost, struct wait *wait)
@@ -120,7 +118,7 @@ static void settle(struct ghost *ghost, struct op *op, int64_t change)
 			granted(ghost, wait);
 			expected += wait->n;
 		}
-		if (wait != own && wait->thread >= 0)
+		if (wait != own && wait->strand >= 0)
 			op->to_wake++;
 	}
 	if (own && change == expected + own->n) {
@@ -128,7 +126,7 @@ static void settle(struct ghost *ghost, struct op *op, int64_t change)
 	} else if (own && change == expected) {
 		own->state = WAIT_LEFT;
 		op->done = op->kind == OP_CANCEL;
-		if (own->thread < 0)
+		if (own->strand < 0)
 			oracle_forget(own);
 	} else if (!own && is_acquire(op) && !op->done && !op->joined && change == op->n &&
 		   expected == 0) {
@@ -155,7 +153,7 @@ static void transfer(struct ghost *ghost, struct thread *thread, int64_t change)
 		   change == -(int64_t)op->n) {
 		own->state = WAIT_PASSED_ON;
 	} else if (op && is_acquire(op) && !op->done && !op->joined && change == op->n &&
-		   ghost->lock_thread < 0) {
+		   ghost->lock_strand < 0) {
 		op->done = true;
 		ghost->at_once += ghost->setup & SETUP_COUNTED ? 1 : 0;
 		if (ghost->length > 0)
@@ -222,8 +220,8 @@ static void observe(struct ghost *ghost, struct thread *thread)
 	bool requeued;
 
 	if ((is & ~was) & WEIR__SEM_LOCK) {
-		ghost->lock_thread = (int8_t)thread_index(thread);
-		ghost->lock_depth = thread->depth;
+		ghost->lock_strand = (int8_t)thread->strand;
+		ghost->lock_depth = thread_strand(thread)->depth;
 	}
 	if (ghost->setup != ghost->sem->setup)
 		watch_setup(ghost, thread);
@@ -232,14 +230,14 @@ static void observe(struct ghost *ghost, struct thread *thread)
 		return;
 	engine.footprint.visible = true;
 	if ((requeued || (was & ~is) & WEIR__SEM_LOCK) &&
-	    (ghost->lock_thread != thread_index(thread) || thread->depth == 0)) {
+	    (ghost->lock_strand != thread->strand || !thread_op(thread))) {
 		fail("the queue or the lock was changed by T%d, which had not locked it",
 		     thread_index(thread));
 		return;
 	}
 	if ((was & ~is) & WEIR__SEM_LOCK) {
 		settle(ghost, lock_op(ghost), change);
-		ghost->lock_thread = -1;
+		ghost->lock_strand = -1;
 		ghost->lock_depth = 0;
 	} else if (change != 0) {
 		transfer(ghost, thread, change);

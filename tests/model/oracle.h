@@ -22,6 +22,9 @@ void oracle_begin(enum op_kind kind, int sem, uint32_t n, weir_time deadline,
 void oracle_start(struct thread *thread);
 int oracle_end(int result);
 
+/* The calling task was told that it is cancelled. */
+void oracle_told_cancel(void);
+
 /* The wake function of an async waiter was called. */
 void oracle_told(struct weir_waiter *node, int result);
 
@@ -31,6 +34,12 @@ void oracle_wake(struct thread *thread, const uint32_t *word);
 
 /* A thread spins. */
 void oracle_spin(struct thread *thread);
+
+/* A thread rings a bell, and so wakes a scheduler. */
+void oracle_ring(struct thread *thread, struct bell *bell);
+
+/* After a step: takes note of the markers in the inboxes of schedulers. */
+void oracle_watch_bells(void);
 
 /* Memory is about to be freed. */
 void oracle_gone(const void *block, size_t size);

@@ -3,6 +3,7 @@
 #include "model/oracle.h"
 #include "sem/batch.h"
 #include "sem/word.h"
+#include "task/sched.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,14 +17,15 @@ void oracle_begin(enum op_kind kind, int sem, uint32_t n, weir_time deadline,
 		  struct weir_waiter *node)
 {
 	struct thread *thread = engine.current;
+	struct strand *strand = thread_strand(thread);
 	struct op *op;
 
 	oracle_observe(thread);
-	if (thread->depth == MAX_NESTING) {
+	if (strand->depth == MAX_NESTING) {
 		fail("operations are nested too deeply");
 		return;
 	}
-	op = &thread->ops[thread->depth++];
+	op = &strand->ops[strand->depth++];
 	op->kind = (uint8_t)kind;
 	op->sem = (uint8_t)sem;
 	op->n = n;
@@ -65,7 +67,9 @@ static bool is_justified(const struct op *op, int result)
 	case -ETIMEDOUT:
 		return op->kind == OP_ACQUIRE && world.clock >= op->deadline;
 	case -ECANCELED:
-		return op->kind == OP_ACQUIRE && engine.model->cancellations > 0;
+		return op->kind == OP_ACQUIRE &&
+		       (engine.model->cancellations > 0 || engine.current->closing ||
+			thread_strand(engine.current)->cancels > 0);
 	case -EINVAL:
 		if (op->kind == OP_RESIZE)
 			return op->n > WEIR_SEM_MAX;
@@ -104,6 +108,14 @@ static void check_wait(const struct wait *wait, int result)
 		     name_of(result), wait->state);
 }
 
+void oracle_told_cancel(void)
+{
+	struct strand *strand = thread_strand(engine.current);
+
+	if (strand->cancels > 0)
+		strand->cancels--;
+}
+
 static void end_acquire(struct ghost *ghost, const struct op *op, int result)
 {
 	struct wait *wait = op->joined ? oracle_find(op->node) : NULL;
@@ -115,6 +127,8 @@ static void end_acquire(struct ghost *ghost, const struct op *op, int result)
 	}
 	if (result == -ECANCELED && wait && wait->state == WAIT_LEFT)
 		ghost->cancelled++;
+	if (result == -ECANCELED)
+		oracle_told_cancel();
 	if (wait) {
 		check_wait(wait, result);
 		oracle_forget(wait);
@@ -149,22 +163,23 @@ static void end_other(struct ghost *ghost, const struct op *op, int result)
 int oracle_end(int result)
 {
 	struct thread *thread = engine.current;
+	struct strand *strand = thread_strand(thread);
 	struct op *op = thread_op(thread);
 	struct ghost *ghost = &world.ghosts[op->sem];
 
 	oracle_observe(thread);
 	oracle_start(thread); /* some fail before their first step */
 	engine.footprint.visible = true;
-	if (ghost->lock_thread == thread_index(thread) && ghost->lock_depth == thread->depth)
+	if (ghost->lock_strand == thread->strand && ghost->lock_depth == strand->depth)
 		fail("P4: T%d left without giving the lock back", thread_index(thread));
-	if (result < 0 && !is_justified(op, result))
+	if (result < 0 && op->kind != OP_OTHER && !is_justified(op, result))
 		unjustified(result);
 	if (op->kind == OP_ACQUIRE || op->kind == OP_TRY || op->kind == OP_ASYNC)
 		end_acquire(ghost, op, result);
 	else
 		end_other(ghost, op, result);
 	memset(op, 0, sizeof(*op));
-	thread->depth--;
+	strand->depth--;
 	return result;
 }
 
@@ -174,7 +189,7 @@ void oracle_told(struct weir_waiter *node, int result)
 
 	oracle_observe(engine.current);
 	engine.footprint.visible = true;
-	if (!wait || wait->thread >= 0) {
+	if (!wait || wait->strand >= 0) {
 		fail("P5: a wake function was called for a waiter that does not wait");
 		return;
 	}
@@ -192,7 +207,7 @@ static struct wait *wait_at(const uint32_t *word)
 		struct wait *wait = &world.waits[i];
 		uintptr_t offset = (uintptr_t)word - (uintptr_t)wait->at;
 
-		if (wait->state != WAIT_NONE && wait->thread >= 0 &&
+		if (wait->state != WAIT_NONE && wait->strand >= 0 &&
 		    offset < sizeof(struct weir__parked))
 			return wait;
 	}
@@ -223,12 +238,48 @@ void oracle_wake(struct thread *thread, const uint32_t *word)
 	struct op *op = thread_op(thread);
 
 	/* Parkings are on stacks; a lock is not, and is woken as often as it takes. */
-	if (!op || memory_stack_of(word) < 0)
+	if (!op || op->kind == OP_OTHER || memory_stack_of(word) < 0)
 		return;
 	if (op->to_wake == 0)
 		fail("P7: T%d wakes more threads than it has ended waits", thread_index(thread));
 	else
 		op->to_wake--;
+}
+
+void oracle_ring(struct thread *thread, struct bell *bell)
+{
+	struct op *op = thread_op(thread);
+
+	if (bell->due == 0)
+		fail("P7: T%d rings a bell for which no ring is due", thread_index(thread));
+	else
+		bell->due--;
+	if (!op || op->kind == OP_OTHER)
+		return;
+	if (op->to_wake == 0)
+		fail("P7: T%d wakes more tasks than it has ended waits", thread_index(thread));
+	else
+		op->to_wake--;
+}
+
+void oracle_watch_bells(void)
+{
+	for (int i = 0; i < engine.threads; i++) {
+		struct bell *bell = &world.bells[i];
+		const struct weir__sched *sched;
+		bool marked;
+
+		if (!bell->at)
+			continue;
+		sched = (const struct weir__sched *)(const void *)((const char *)bell->at -
+								   offsetof(struct weir__sched,
+									    bell));
+		marked = sched->inbox == &sched->marker;
+		/* The scheduler itself takes the marker back and leaves nothing. */
+		if (bell->marked && !marked && sched->inbox)
+			bell->due++;
+		bell->marked = marked;
+	}
 }
 
 void oracle_gone(const void *block, size_t size)
@@ -278,4 +329,6 @@ void oracle_rest(void)
 			fail("P2: at rest somebody still waits, or the lock is taken");
 		check_counts(ghost);
 	}
+	if (world.allocated > 0)
+		fail("P6: at rest %u blocks of memory are not freed", world.allocated);
 }

@@ -83,4 +83,7 @@ void seam_relax(void);
  * keeps the compiler from believing that it sees every access. */
 #define WEIR__TLS __attribute__((section("weir_tls"), used))
 
+/* Part of the program's state: as it was at the start of each execution. */
+#define WEIR__GLOBAL __attribute__((section("weir_global")))
+
 #endif

@@ -197,6 +197,14 @@ static void wait_a_while(void)
 		release();
 }
 
+TASK(task_pass)
+{
+	m_pass(1);
+	return 0;
+}
+
+RUN(run, task_pass)
+
 /* Neither remembered states nor sleep sets leave out an end that the full search reaches. */
 static void test_short_cuts(void)
 {
@@ -209,6 +217,7 @@ static void test_short_cuts(void)
 		  .permits = 3,
 		  .held = 3,
 		  .threads = { release, release, release } },
+		{ .name = "task", .permits = 2, .held = 1, .threads = { run, release } },
 	};
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++) {

@@ -51,11 +51,14 @@ uint64_t state_hash(uint64_t seed)
 
 	add_words(&hash, &world, offsetof(struct world, arena) + (size_t)world.granules * GRANULE);
 	add_words(&hash, world.threads, (size_t)engine.threads * sizeof(world.threads[0]));
-	for (int i = 0; i < engine.threads; i++) {
-		const struct thread *thread = &world.threads[i];
+	add_words(&hash, __start_weir_global, (size_t)(__stop_weir_global - __start_weir_global));
+	for (int i = 0; i < MAX_STRANDS; i++) {
+		const struct strand *strand = &world.strands[i];
 
-		if (thread->status != THREAD_DONE)
-			add_words(&hash, thread->sp, (size_t)(memory_stack_top(i) - thread->sp));
+		if (!strand->live)
+			continue;
+		add_words(&hash, strand, sizeof(*strand));
+		add_words(&hash, strand->sp, (size_t)(memory_stack_top(i) - strand->sp));
 	}
 	for (int k = 0; k < LANES; k++)
 		result = mix(result ^ hash.lanes[k]);

@@ -139,7 +139,7 @@ void engine_step(enum step_kind kind, const void *address, unsigned size, const 
 	memory_scrub();
 }
 
-int engine_sleep(const uint32_t *word, weir_time deadline, bool cancellable)
+int engine_sleep(const void *word, weir_time deadline, bool cancellable)
 {
 	struct thread *thread = engine.current;
 	int result;

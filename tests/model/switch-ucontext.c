@@ -51,11 +51,11 @@ void context_enter(char *sp, char **save)
 	(void)swapcontext(&here, (ucontext_t *)(void *)sp);
 }
 
-char *context_new(char *top, void (*body)(void))
+char *context_new(char *top, size_t size, void (*body)(void))
 {
 	ucontext_t *context = (ucontext_t *)(void *)(top - (sizeof(*context) + 63) / 64 * 64);
 
 	memset(context, 0, sizeof(*context));
-	make(context, top - THREAD_STACK, (size_t)((char *)context - (top - THREAD_STACK)), body);
+	make(context, top - size, (size_t)((char *)context - (top - size)), body);
 	return (char *)context;
 }

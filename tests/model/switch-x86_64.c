@@ -43,12 +43,13 @@ __asm__(".text\n"
 	"	ret\n"
 	".size context_enter, .-context_enter\n");
 
-char *context_new(char *top, void (*body)(void))
+char *context_new(char *top, size_t size, void (*body)(void))
 {
 	/* Six registers, the address that `ret` takes, and a return address for `body` that also
 	 * aligns its frame as a call would have. */
 	uintptr_t *frame = (uintptr_t *)(void *)top - 8;
 
+	(void)size;
 	for (int i = 0; i < 8; i++)
 		frame[i] = 0;
 	frame[6] = (uintptr_t)body;

@@ -5,6 +5,7 @@
 #include "sem/batch.h"
 #include "sem/heap.h"
 #include "sem/word.h"
+#include "task/future.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -17,7 +18,8 @@ static const char *const op_names[] = {
 
 static const char *const step_names[] = {
 	[STEP_LOAD] = "load",       [STEP_STORE] = "store",     [STEP_UPDATE] = "update",
-	[STEP_FUTEX_WAIT] = "wait", [STEP_FUTEX_WAKE] = "wake",
+	[STEP_FUTEX_WAIT] = "wait", [STEP_FUTEX_WAKE] = "wake", [STEP_BELL_WAIT] = "listen",
+	[STEP_BELL_READ] = "hear",  [STEP_BELL_RING] = "ring",
 };
 
 static const char *const event_names[] = {
@@ -52,6 +54,60 @@ static void name_sem(char *text, size_t size, int i, size_t offset)
 	(void)snprintf(text, size, "sem%d+%zu", i, offset);
 }
 
+/* How much of the memory at a semaphore is the semaphore's. */
+static size_t size_of_sem(const struct ghost *ghost)
+{
+	if (ghost->setup & SETUP_HEAP)
+		return sizeof(struct weir__sem_heap);
+	return ghost->setup & SETUP_COUNTED ? sizeof(struct weir_sem_counted) :
+					      sizeof(struct weir_sem);
+}
+
+static bool name_future(char *text, size_t size, const void *address)
+{
+	static const struct {
+		size_t offset;
+		const char *name;
+	} fields[] = {
+		{ offsetof(struct weir_future, refs), "refs" },
+		{ offsetof(struct weir_future, ended), "ended" },
+		{ offsetof(struct weir_future, lock), "lock" },
+	};
+
+	for (int i = 0; i < MAX_FUTURES; i++) {
+		size_t offset = (size_t)((uintptr_t)address - (uintptr_t)world.futures[i]);
+
+		if (!world.futures[i] || offset >= sizeof(struct weir_future))
+			continue;
+		(void)snprintf(text, size, "future%d+%zu", i, offset);
+		for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
+			if (fields[k].offset == offset)
+				(void)snprintf(text, size, "future%d.%s", i, fields[k].name);
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool name_scheduler(char *text, size_t size, const void *address)
+{
+	for (int i = 0; i < MAX_THREADS; i++) {
+		size_t offset = (size_t)((uintptr_t)address - (uintptr_t)world.bells[i].at +
+					 offsetof(struct weir__sched, bell));
+
+		if (!world.bells[i].at || offset >= sizeof(struct weir__sched))
+			continue;
+		if (offset == offsetof(struct weir__sched, inbox))
+			(void)snprintf(text, size, "T%d's inbox", i);
+		else if (offset == offsetof(struct weir__sched, bell))
+			(void)snprintf(text, size, "T%d's bell", i);
+		else
+			(void)snprintf(text, size, "scheduler%d+%zu", i, offset);
+		return true;
+	}
+	return false;
+}
+
 static bool name_wait(char *text, size_t size, const void *address)
 {
 	for (int i = 0; i < MAX_WAITS; i++) {
@@ -60,8 +116,8 @@ static bool name_wait(char *text, size_t size, const void *address)
 
 		if (wait->state == WAIT_NONE || offset >= sizeof(struct weir__parked))
 			continue;
-		if (wait->thread >= 0 && offset == offsetof(struct weir__parked, parking.word))
-			(void)snprintf(text, size, "T%d's parking", wait->thread);
+		if (wait->strand >= 0 && offset == offsetof(struct weir__parked, parking.word))
+			(void)snprintf(text, size, "T%d's parking", strand_thread(wait->strand));
 		else
 			(void)snprintf(text, size, "waiter%d+%zu", i, offset);
 		return true;
@@ -76,7 +132,7 @@ static void name_address(char *text, size_t size, const void *address)
 	for (int i = MAX_SEMS - 1; i >= 0; i--) {
 		size_t offset = (size_t)((uintptr_t)address - (uintptr_t)world.ghosts[i].sem);
 
-		if (world.ghosts[i].sem && offset < sizeof(struct weir__sem_heap)) {
+		if (world.ghosts[i].sem && offset < size_of_sem(&world.ghosts[i])) {
 			name_sem(text, size, i, offset);
 			return;
 		}
@@ -89,10 +145,11 @@ static void name_address(char *text, size_t size, const void *address)
 			return;
 		}
 	}
-	if (name_wait(text, size, address))
+	if (name_wait(text, size, address) || name_future(text, size, address) ||
+	    name_scheduler(text, size, address))
 		return;
 	if (stack >= 0)
-		(void)snprintf(text, size, "T%d's stack-%zu", stack,
+		(void)snprintf(text, size, "T%d's stack-%zu", strand_thread(stack),
 			       (size_t)(memory_stack_top(stack) - (const char *)address));
 	else
 		(void)snprintf(text, size, "arena+%zu",
@@ -110,10 +167,16 @@ static void print_word(uint64_t word)
 			(unsigned long long)word_held(word));
 }
 
-static void print_value(uint64_t value, unsigned size)
+static void print_value(uint64_t value, const struct step *step)
 {
-	if (size == sizeof(uint64_t))
+	bool is_word = false;
+
+	for (int i = 0; i < MAX_SEMS; i++)
+		is_word |= world.ghosts[i].sem && &world.ghosts[i].sem->word == step->address;
+	if (is_word)
 		print_word(value);
+	else if (step->size == sizeof(void *))
+		fprintf(engine.trace, "%#llx", (unsigned long long)value);
 	else
 		fprintf(engine.trace, "%llu", (unsigned long long)value);
 }
@@ -123,18 +186,22 @@ void trace_step(const struct thread *thread)
 	const struct step *step = &engine.step;
 	uint64_t after = 0;
 	char what[32] = "";
+	char task[8] = "";
 	char address[32];
 
 	if (engine.op.started)
 		(void)snprintf(what, sizeof(what), "%s(%u)", op_names[engine.op.kind], engine.op.n);
 	name_address(address, sizeof(address), step->address);
 	memcpy(&after, step->address, step->size);
-	fprintf(engine.trace, "%4u  T%d %-12s %-26s %-6s %-16s ", engine.steps,
-		thread_index(thread), what, step->where, step_names[step->kind], address);
-	print_value(engine.before, step->size);
+	if (thread->strand >= MAX_THREADS)
+		(void)snprintf(task, sizeof(task), ".%d",
+			       (thread->strand - MAX_THREADS) % MAX_TASKS);
+	fprintf(engine.trace, "%4u  T%d%-2s %-12s %-26s %-6s %-16s ", engine.steps,
+		thread_index(thread), task, what, step->where, step_names[step->kind], address);
+	print_value(engine.before, step);
 	if (after != engine.before) {
 		fprintf(engine.trace, " -> ");
-		print_value(after, step->size);
+		print_value(after, step);
 	}
 	if (thread->status == THREAD_SLEEPING)
 		fprintf(engine.trace, "  sleeps");

@@ -47,7 +47,7 @@ static void joined(struct ghost *ghost, struct thread *thread, struct weir_waite
 	}
 	op->joined = true;
 	op->node = node;
-	index = op->kind == OP_ASYNC ? MAX_THREADS + slot_of(node) : thread_index(thread);
+	index = op->kind == OP_ASYNC ? MAX_STRANDS + slot_of(node) : thread->strand;
 	wait = &world.waits[index];
 	if (wait->state != WAIT_NONE)
 		fail("P5: T%d waits twice at once", thread_index(thread));
@@ -55,7 +55,7 @@ static void joined(struct ghost *ghost, struct thread *thread, struct weir_waite
 	wait->n = node->n;
 	wait->state = WAIT_QUEUED;
 	wait->sem = op->sem;
-	wait->thread = (int8_t)(op->kind == OP_ASYNC ? -1 : thread_index(thread));
+	wait->strand = (int8_t)(op->kind == OP_ASYNC ? -1 : thread->strand);
 	ghost->queue[ghost->length++] = (int8_t)index;
 }
 

@@ -9,17 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir/sem.h>
+#include <weir/task.h>
 
 enum {
 	MAX_THREADS = 4,
+	MAX_TASKS = 4, /* at a time, of the scheduler in one thread */
+	MAX_STRANDS = MAX_THREADS * (1 + MAX_TASKS),
 	MAX_NESTING = 4, /* operations in wake functions and handlers, inside others */
 	MAX_SEMS = 2,
 	MAX_STORES = 4,
 	TLS_SIZE = 96,
 	GRANULE = 64,
-	ARENA_GRANULES = 16,
+	ARENA_GRANULES = 40,
 	MAX_SLOTS = 4,                       /* async waiters */
-	MAX_WAITS = MAX_THREADS + MAX_SLOTS, /* one for each, at its own place */
+	MAX_WAITS = MAX_STRANDS + MAX_SLOTS, /* one for each, at its own place */
+	MAX_FUTURES = 8,
 };
 
 enum op_kind {
@@ -53,7 +57,7 @@ struct op {
 	uint8_t kind;
 	uint8_t sem;
 	uint8_t excuses;
-	uint8_t to_wake;    /* threads whose wait it has ended and may still wake, once each */
+	uint8_t to_wake;    /* strands whose wait it has ended and may still wake, once each */
 	bool started;       /* has done a first step */
 	bool done;          /* has had its effect: taken, given, taken out */
 	bool joined;        /* its node was seen in the queue */
@@ -77,7 +81,7 @@ struct wait {
 	int32_t result; /* of a refused one */
 	uint8_t state;
 	uint8_t sem;
-	int8_t thread; /* whose stack it is on; -1 for an async one */
+	int8_t strand; /* whose stack it is on; -1 for an async one */
 	bool overtook; /* left the queue while somebody before it stayed there */
 };
 
@@ -92,7 +96,7 @@ struct ghost {
 	uint32_t after_wait;
 	uint32_t timed_out;
 	uint32_t cancelled;
-	int8_t lock_thread; /* who has the lock: a thread and the depth of its operation */
+	int8_t lock_strand; /* who has the lock: a strand and the depth of its operation */
 	uint8_t lock_depth;
 	uint8_t length;
 	int8_t queue[MAX_WAITS];
@@ -101,7 +105,16 @@ struct ghost {
 
 enum thread_status { THREAD_READY, THREAD_SLEEPING, THREAD_SPINNING, THREAD_DONE };
 
-enum step_kind { STEP_LOAD, STEP_STORE, STEP_UPDATE, STEP_FUTEX_WAIT, STEP_FUTEX_WAKE };
+enum step_kind {
+	STEP_LOAD,
+	STEP_STORE,
+	STEP_UPDATE,
+	STEP_FUTEX_WAIT,
+	STEP_FUTEX_WAKE,
+	STEP_BELL_WAIT,
+	STEP_BELL_READ,
+	STEP_BELL_RING,
+};
 
 /* The step that a thread takes when it is next run. */
 struct step {
@@ -117,14 +130,33 @@ struct store {
 	uint8_t size;
 };
 
+/* What has a stack: a thread by itself, or one of the tasks that its scheduler runs. The first ones
+ * are the threads', the others belong to the threads in turn, MAX_TASKS to each. */
+struct strand {
+	char *sp; /* while it does not run */
+	void (*entry)(void *arg);
+	void *arg;
+	uint8_t depth;
+	uint8_t cancels; /* asked for, and not told yet */
+	bool live;
+	struct op ops[MAX_NESTING];
+};
+
+/* The bell of the scheduler in a thread. */
+struct bell {
+	struct weir__bell *at; /* NULL: there is none */
+	uint8_t rings;         /* not heard yet */
+	uint8_t due;           /* rings that are due: markers in the inbox that others replaced */
+	bool marked;           /* the marker is in the inbox */
+};
+
 struct thread {
-	char *sp;
 	struct step next;
-	const uint32_t *sleeps_on;
+	const void *sleeps_on;
 	weir_time deadline;
 	int32_t woken_with;
 	uint8_t status;
-	uint8_t depth;
+	uint8_t strand; /* the one that runs */
 	uint8_t stores;
 	bool cancellable; /* its sleep may be ended with -ECANCELED */
 	bool insists;     /* spins on, undisturbed, until it does something else */
@@ -134,8 +166,9 @@ struct thread {
 	bool waking;      /* has only to find out why; nobody can tell when it does */
 	bool frozen;
 	bool telling; /* is in a wake function */
+	bool closing; /* the root of its scheduler has returned */
 	char tls[TLS_SIZE];
-	struct op ops[MAX_NESTING];
+	weir_task_fn *root;
 	struct store buffer[MAX_STORES];
 };
 
@@ -155,10 +188,15 @@ struct world {
 	bool told[MAX_SLOTS]; /* the wake function was called since the slot last began to wait */
 	void (*woken[MAX_SLOTS])(int slot, int result);
 	uint32_t *words;
+	struct weir_future *futures[MAX_FUTURES];
+	uint8_t future_strands[MAX_FUTURES]; /* of a task's: its strand */
+	uint8_t allocated;                   /* blocks that the library has not freed */
+	struct bell bells[MAX_THREADS];
 	struct ghost ghosts[MAX_SEMS];
 	struct wait waits[MAX_WAITS];
 	uint64_t arena[ARENA_GRANULES * GRANULE / 8] __attribute__((aligned(GRANULE)));
 	struct thread threads[MAX_THREADS];
+	struct strand strands[MAX_STRANDS];
 };
 
 extern struct world world;

@@ -6,11 +6,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <weir/weir.h>
 
 #define TEST(name) static void name(void **state __attribute__((unused)))
+
+/* For texts. */
+#define assert_contains(text, part) assert_non_null(strstr((text), (part)))
 
 #define RUN_TESTS(tests) cmocka_run_group_tests(tests, NULL, NULL)
 

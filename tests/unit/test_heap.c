@@ -90,7 +90,7 @@ TEST(bad_permits_and_flags_are_refused_and_leave_ret_P8)
 		{ WEIR_SEM_MAX + 1, 0 },
 		{ UINT32_C(1) << 31, WEIR_SEM_COUNTED },
 		{ UINT32_MAX, 0 },
-		{ 1, 2 },
+		{ 1, 4 },
 		{ 1, UINT32_MAX },
 	};
 

@@ -29,8 +29,6 @@ static int run_watched(weir_task_fn *root, void *arg, struct alarm *alarm)
 	return weir_run(root, arg, &config);
 }
 
-#define assert_contains(text, part) assert_non_null(strstr((text), (part)))
-
 TASK(acquires)
 {
 	int result;

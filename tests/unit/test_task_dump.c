@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define assert_contains(text, part) assert_non_null(strstr((text), (part)))
-
 /* The text of a dump; to be freed. */
 static char *dump(void)
 {

@@ -2,6 +2,7 @@
  *
  * The linker puts counters, and a way to fail, before the functions that bring memory (--wrap). */
 #include "base/alloc.h"
+#include "base/lock.h"
 #include "base/pages.h"
 #include "support/acquirer.h"
 #include "support/tasks.h"
@@ -18,6 +19,8 @@ void *__real_weir__pages_map(size_t size);
 void *__wrap_weir__pages_map(size_t size);
 void __real_weir__pages_unmap(void *pages, size_t size);
 void __wrap_weir__pages_unmap(void *pages, size_t size);
+void __real_weir__unlock(struct weir__lock *lock);
+void __wrap_weir__unlock(struct weir__lock *lock);
 
 static int alive;
 static int most_alive;
@@ -25,6 +28,7 @@ static int mapped;
 static int slabs;                 /* ever mapped */
 static int allocations_left = -1; /* that will succeed; negative: all */
 static bool no_pages;
+static struct weir_future *to_drop; /* as soon as it has ended */
 
 void *__wrap_weir__alloc(size_t size)
 {
@@ -57,6 +61,19 @@ void __wrap_weir__pages_unmap(void *pages, size_t size)
 {
 	mapped--;
 	__real_weir__pages_unmap(pages, size);
+}
+
+/* Plays another thread, which comes in between. */
+void __wrap_weir__unlock(struct weir__lock *lock)
+{
+	struct weir_future *future = to_drop;
+
+	if (future && weir_future_done(future)) {
+		to_drop = NULL;
+		weir_future_unref(future);
+		assert_int_equal(alive, 1);
+	}
+	__real_weir__unlock(lock);
 }
 
 static int start(void **state)
@@ -214,6 +231,17 @@ TEST(a_cancel_that_comes_too_late_leaks_nothing)
 	assert_int_equal(join(task, NULL), 0);
 }
 
+TEST(who_sees_a_promise_ended_may_drop_the_last_handle_P6)
+{
+	to_drop = promise();
+	assert_int_equal(weir_complete(to_drop, 1), 0);
+	to_drop = promise();
+	assert_int_equal(weir_fail(to_drop, -EIO), 0);
+	to_drop = promise();
+	assert_int_equal(weir_cancel(to_drop), 0);
+	assert_null(to_drop);
+}
+
 TEST(without_memory_there_is_no_promise)
 {
 	allocations_left = 0;
@@ -273,6 +301,7 @@ int main(void)
 		memory_test(tasks_whose_handles_are_dropped_vanish),
 		memory_test(stacks_are_reused_whatever_the_cache),
 		memory_test(a_cancel_that_comes_too_late_leaks_nothing),
+		memory_test(who_sees_a_promise_ended_may_drop_the_last_handle_P6),
 		memory_test(without_memory_there_is_no_promise),
 		memory_test(without_memory_there_is_no_run),
 		memory_test(a_task_that_finds_no_memory_is_told_and_goes_on),

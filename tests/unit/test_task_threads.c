@@ -75,6 +75,36 @@ TEST(a_hundred_threads_BEHAVIOURS_38)
 	run_real(waits_for_a_hundred_threads, NULL);
 }
 
+enum { RACERS = 1000 };
+
+static void *complete_first_and_last(void *argument)
+{
+	struct weir_future **futures = argument;
+
+	(void)weir_complete(futures[0], 1);
+	(void)weir_complete(futures[RACERS - 1], 2);
+	return NULL;
+}
+
+/* Looking at so many takes longer than completing two. */
+TEST(a_race_is_won_by_the_one_that_ended_first_BEHAVIOURS_33)
+{
+	for (int i = 0; i < 100; i++) {
+		static struct weir_future *futures[RACERS];
+		size_t winner = RACERS;
+		pthread_t thread;
+
+		for (int k = 0; k < RACERS; k++)
+			futures[k] = promise();
+		thread = start_thread(complete_first_and_last, futures);
+		while (weir_race(futures, RACERS, 0, &winner, NULL) == -ETIMEDOUT)
+			;
+		assert_int_equal(winner, 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		drop(futures, RACERS);
+	}
+}
+
 TASK(waits)
 {
 	return weir_wait(arg, WEIR_NEVER, value);
@@ -359,6 +389,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_end_promises_before_and_after_the_wait_BEHAVIOURS_38),
 		cmocka_unit_test(a_hundred_threads_BEHAVIOURS_38),
+		cmocka_unit_test(a_race_is_won_by_the_one_that_ended_first_BEHAVIOURS_33),
 		cmocka_unit_test(a_completion_is_not_held_up_by_unresolved_peers_BEHAVIOURS_38),
 		cmocka_unit_test(a_thread_waits_for_a_task),
 		cmocka_unit_test(a_task_waits_for_a_task_of_another_scheduler),

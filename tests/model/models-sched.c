@@ -1,0 +1,207 @@
+/* model: a scheduler that goes to sleep, that ends, or that a signal interrupts, while others wake
+ * its tasks. */
+#include "model/models.h"
+
+static void release(void)
+{
+	m_check(m_release(1) == 0, "a release failed");
+}
+
+static void pass(void)
+{
+	m_pass(1);
+}
+
+static void pass_if_granted(int result, uint32_t n)
+{
+	if (result == 0)
+		m_check(m_release(n) == 0, "a release failed");
+	else
+		m_check(result == -ECANCELED || result == -ETIMEDOUT, "an acquire failed");
+}
+
+TASK(task_pass)
+{
+	m_pass(1);
+	return 0;
+}
+
+TASK(task_nothing)
+{
+	return 0;
+}
+
+TASK(task_pass_unless_cancelled)
+{
+	pass_if_granted(m_acquire(1), 1);
+	return 0;
+}
+
+static void end_child(int i)
+{
+	m_check(m_wait(i, WEIR_NEVER, NULL) == 0, "a task failed");
+	m_drop(i);
+}
+
+RUN(run_one, task_pass)
+
+TASK(root_of_two)
+{
+	m_spawn(0, task_pass);
+	(void)task_pass(arg, value);
+	end_child(0);
+	return 0;
+}
+
+RUN(run_two, root_of_two)
+
+static void cancel_it(void)
+{
+	if (m_take_over(0)) {
+		m_cancel_task(0);
+		m_drop(0);
+	}
+}
+
+TASK(root_that_leaves)
+{
+	m_spawn(0, task_pass_unless_cancelled);
+	(void)m_yield();
+	m_drop(0);
+	return 0;
+}
+
+static void run_and_pass(void)
+{
+	m_run(root_that_leaves);
+	pass();
+}
+
+/* The second scheduler lies where the first one was. */
+static void run_twice(void)
+{
+	m_run(root_that_leaves);
+	run_one();
+}
+
+TASK(task_cleans_up)
+{
+	int result = m_acquire(1);
+
+	if (result == -ECANCELED) {
+		m_check(weir_shield(true) == 0, "a shield failed");
+		result = m_acquire(1);
+		m_check(weir_shield(false) == 0, "a shield failed");
+	}
+	m_check(result == 0, "an acquire failed");
+	release();
+	return 0;
+}
+
+TASK(root_that_leaves_work)
+{
+	m_spawn(0, task_cleans_up);
+	(void)m_yield();
+	m_drop(0);
+	return 0;
+}
+
+RUN(run_and_clean_up, root_that_leaves_work)
+
+TASK(root_that_leaves_a_handle)
+{
+	m_spawn(0, task_nothing);
+	m_hand_over(0);
+	m_drop(0);
+	return 0;
+}
+
+RUN(run_and_leave, root_that_leaves_a_handle)
+
+/* The first one waits when the second is put into the ready queue. */
+TASK(root_of_signals)
+{
+	m_spawn(0, task_pass);
+	(void)m_yield();
+	m_spawn(1, task_pass);
+	end_child(0);
+	end_child(1);
+	return 0;
+}
+
+RUN(run_for_signals, root_of_signals)
+
+static const struct model models[] = {
+	{
+		.name = "inbox",
+		.promise = "P4 P7: two threads wake tasks of a scheduler that goes to sleep",
+		.permits = 2,
+		.held = 2,
+		.threads = { release, release, run_two },
+		.surprises = 1,
+	},
+	{
+		.name = "inbox_spinning",
+		.promise = "P4 P7: the same when it watches for a while before it sleeps",
+		.permits = 1,
+		.held = 1,
+		.threads = { release, run_one },
+		.spare_cpu = true,
+	},
+	{
+		.name = "run_ends_vs_release",
+		.promise = "P5 P6: a permit comes for a task whose scheduler is going",
+		.permits = 1,
+		.held = 1,
+		.threads = { release, run_and_pass },
+		.surprises = 1,
+	},
+	{
+		.name = "run_twice",
+		.promise = "P6: a late wake-up for one scheduler does not meet the next",
+		.permits = 1,
+		.held = 1,
+		.threads = { release, run_twice },
+		.surprises = 1,
+	},
+	{
+		.name = "run_ends_shielded",
+		.promise = "P5: a task that cleans up waits in peace while its scheduler is going",
+		.permits = 1,
+		.held = 1,
+		.threads = { release, run_and_clean_up, pass },
+	},
+	{
+		.name = "run_ends_vs_cancel",
+		.promise = "P6: a cancel comes for a task whose scheduler is going",
+		.threads = { cancel_it, run_and_leave },
+		.surprises = 1,
+	},
+	{
+		.name = "signal_release_to_task",
+		.promise = "P4: a handler releases to a task of the thread that it interrupts",
+		.permits = 1,
+		.held = 1,
+		.threads = { run_one, pass },
+		.handler = release,
+		.surprises = 1,
+	},
+	{
+		.name = "signal_vs_ready_queue",
+		.promise = "P4, CHECKLIST 13: the same while another task is made ready",
+		.permits = 1,
+		.held = 1,
+		.threads = { run_for_signals, pass },
+		.handler = release,
+	},
+	{
+		.name = "signal_release_to_tasks",
+		.promise = "P4: the same with two of them, and a thread that waits",
+		.permits = 1,
+		.held = 1,
+		.threads = { run_two, pass },
+		.handler = release,
+	},
+};
+
+const struct model_list sched_models = { models, sizeof(models) / sizeof(*models) };

@@ -1,0 +1,113 @@
+/* task: how deep stacks went, for each place where tasks are spawned. */
+#include "support/sanitizers.h"
+#include "support/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SHALLOW = 4096, DEEP = 30 * 1024, FRAME = 512 };
+
+/* Uses at least `bytes` of the stack, and not many more. */
+static __attribute__((noinline)) int dig(int bytes)
+{
+	volatile char frame[FRAME];
+
+	for (int i = 0; i < FRAME; i++)
+		frame[i] = 1;
+	return bytes <= FRAME ? 0 : dig(bytes - FRAME) + frame[0];
+}
+
+TASK(digs)
+{
+	*value = dig((int)(intptr_t)arg);
+	return 0;
+}
+
+static __attribute__((noinline)) void spawn_deep(int times)
+{
+	for (int i = 0; i < times; i++)
+		assert_int_equal(join(weir_spawn(digs, (void *)DEEP), NULL), 0);
+}
+
+static __attribute__((noinline)) void spawn_shallow(int times)
+{
+	for (int i = 0; i < times; i++)
+		assert_int_equal(join(weir_spawn(digs, (void *)SHALLOW), NULL), 0);
+}
+
+static void assert_about(size_t bytes, size_t expected)
+{
+	/* A sanitizer's frames are larger, or elsewhere. */
+	if (UNDER_ASAN || UNDER_TSAN)
+		return;
+	assert_true(bytes >= expected);
+	assert_true(bytes <= expected + expected / 2 + 2048);
+}
+
+TASK(measures)
+{
+	struct weir_stack_use uses[4] = { { .ended = 0 } };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+
+	/* A stack that was used deeply is used again, and then counts from nothing. */
+	spawn_deep(3);
+	spawn_shallow(5);
+	assert_int_equal(weir_stack_uses(NULL, 0), 3);
+	assert_int_equal(weir_stack_uses(uses, 4), 3);
+	assert_int_equal(uses[0].ended, 3);
+	assert_about(uses[0].deepest, DEEP);
+	assert_int_equal(uses[1].ended, 5);
+	assert_about(uses[1].deepest, SHALLOW);
+	assert_int_equal(uses[2].ended, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(uses[i].size >= 60 * 1024);
+		assert_true(uses[i].deepest > 0 && uses[i].deepest <= uses[i].size);
+		assert_non_null(uses[i].site);
+	}
+
+	assert_non_null(stream);
+	assert_int_equal(weir_sched_dump(stream), 0);
+	assert_int_equal(fclose(stream), 0);
+	assert_contains(text, " bytes, and how much of them was used:\n");
+	assert_contains(text, " %), 5 have ended\n");
+	free(text);
+	return 0;
+}
+
+TEST(each_place_has_its_own_figure)
+{
+	struct weir_run_config config = { .measure_stacks = true };
+
+	assert_int_equal(weir_run(measures, NULL, &config), 0);
+	/* No stack is kept warm. */
+	config.stack_cache = 1;
+	assert_int_equal(weir_run(measures, NULL, &config), 0);
+}
+
+TASK(asks_in_vain)
+{
+	struct weir_stack_use use;
+
+	assert_int_equal(weir_stack_uses(&use, 1), -EINVAL);
+	return 0;
+}
+
+TEST(what_is_not_measured_is_not_known)
+{
+	struct weir_stack_use use;
+
+	run(asks_in_vain, NULL);
+	assert_int_equal(weir_stack_uses(&use, 1), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_place_has_its_own_figure),
+		cmocka_unit_test(what_is_not_measured_is_not_known),
+	};
+
+	return RUN_TESTS(tests);
+}

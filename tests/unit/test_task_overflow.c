@@ -1,0 +1,204 @@
+/* task: the last words on a stack that overflowed. Each case is a child process. */
+#include "support/acquirer.h"
+#include "support/child.h"
+#include "support/tasks.h"
+
+#include <stdlib.h>
+
+enum { LARGE = 1 << 20 };
+
+static int dig(int depth)
+{
+	volatile char frame[512];
+
+	frame[0] = (char)depth;
+	return depth == 0 ? 0 : dig(depth - 1) + frame[0];
+}
+
+TASK(digs)
+{
+	assert_int_equal(weir_task_name("digger"), 0);
+	*value = dig(1000000);
+	return 0;
+}
+
+TASK(lets_one_dig)
+{
+	return join(spawn(digs, NULL), NULL);
+}
+
+static void overflow(void)
+{
+	(void)weir_run(lets_one_dig, NULL, NULL);
+}
+
+TEST(an_overflow_names_the_task_and_ends_the_process)
+{
+	struct end end = end_of(overflow);
+
+	assert_end(end, SIGSEGV, 0);
+	assert_contains(end.said,
+			"weir: task 2 \"digger\" has overflowed its stack of 61440 bytes");
+	assert_contains(end.said, "it runs the function at ");
+	assert_contains(end.said, "stack_size");
+}
+
+static void overflow_a_larger_one(void)
+{
+	struct weir_run_config config = { .stack_size = LARGE };
+
+	(void)weir_run(digs, NULL, &config);
+}
+
+TEST(so_it_does_for_the_root_and_says_how_large_the_stack_was)
+{
+	struct end end = end_of(overflow_a_larger_one);
+
+	assert_end(end, SIGSEGV, 0);
+	assert_contains(end.said, "weir: task 1 \"digger\" has overflowed its stack of ");
+	assert_true(strtoul(strstr(end.said, "stack of ") + 9, NULL, 10) >= LARGE);
+}
+
+static void overflow_without_us(void)
+{
+	struct weir_run_config config = { .no_fault_handler = true };
+
+	(void)weir_run(digs, NULL, &config);
+}
+
+TEST(who_wants_no_handler_gets_none)
+{
+	struct end end = end_of(overflow_without_us);
+
+	assert_end(end, SIGSEGV, 0);
+	assert_string_equal(end.said, "");
+}
+
+static void report_and_leave(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)info;
+	(void)context;
+	say("reporter");
+	_exit(8);
+}
+
+static void overflow_with_a_reporter(void)
+{
+	install(SA_SIGINFO | SA_ONSTACK, report_and_leave);
+	overflow();
+}
+
+static void overflow_with_a_handler_that_has_no_room(void)
+{
+	install(SA_SIGINFO, report_and_leave);
+	overflow();
+}
+
+TEST(a_reporter_of_crashes_hears_of_the_overflow_after_us)
+{
+	struct end end = end_of(overflow_with_a_reporter);
+
+	assert_end(end, 0, 8);
+	assert_contains(end.said, "weir: task 2 \"digger\"");
+	assert_contains(end.said, "reporter");
+	/* Without SA_ONSTACK it was never called for an overflow. */
+	end = end_of(overflow_with_a_handler_that_has_no_room);
+	assert_end(end, SIGSEGV, 0);
+	assert_contains(end.said, "weir: task 2 \"digger\"");
+	assert_null(strstr(end.said, "reporter"));
+}
+
+/* A handler that comes on top of ours and passes on to it, as crash reporters do. */
+static struct sigaction below;
+
+static void say_and_pass_on(int number, siginfo_t *info, void *context)
+{
+	say("top ");
+	if (below.sa_flags & SA_SIGINFO)
+		below.sa_sigaction(number, info, context);
+	else
+		(void)signal(SIGSEGV, SIG_DFL);
+}
+
+TASK(installs_a_handler)
+{
+	struct sigaction top = { .sa_sigaction = say_and_pass_on,
+				 .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	assert_int_equal(sigaction(SIGSEGV, &top, &below), 0);
+	return 0;
+}
+
+static void overflow_below_another_handler(void)
+{
+	(void)weir_run(installs_a_handler, NULL, NULL);
+	overflow();
+}
+
+TEST(below_a_handler_that_passes_on_it_is_explained_too)
+{
+	struct end end = end_of(overflow_below_another_handler);
+
+	assert_end(end, SIGSEGV, 0);
+	assert_contains(end.said, "top weir: task 2 \"digger\"");
+}
+
+/* Several threads, each with a scheduler. */
+
+TASK(returns)
+{
+	return 0;
+}
+
+TASK(waits_for_the_others)
+{
+	return weir_wait(arg, WEIR_NEVER, NULL);
+}
+
+static void *run_one_that_waits(void *promise_)
+{
+	(void)weir_run(waits_for_the_others, promise_, NULL);
+	return NULL;
+}
+
+static void *run_one_that_digs(void *arg)
+{
+	(void)weir_run(digs, arg, NULL);
+	return NULL;
+}
+
+static void overflow_in_one_of_three_threads(void)
+{
+	struct weir_future *end = promise();
+	pthread_t threads[3];
+
+	threads[0] = start_thread(run_one_that_waits, end);
+	threads[1] = start_thread(run_one_that_waits, end);
+	/* One that has come and gone takes nothing away from the others. */
+	(void)weir_run(returns, NULL, NULL);
+	threads[2] = start_thread(run_one_that_digs, NULL);
+	(void)pthread_join(threads[2], NULL);
+}
+
+TEST(every_thread_with_a_scheduler_is_watched)
+{
+	struct end end = end_of(overflow_in_one_of_three_threads);
+
+	assert_end(end, SIGSEGV, 0);
+	assert_contains(end.said, "weir: task 1 \"digger\" has overflowed");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_overflow_names_the_task_and_ends_the_process),
+		cmocka_unit_test(so_it_does_for_the_root_and_says_how_large_the_stack_was),
+		cmocka_unit_test(who_wants_no_handler_gets_none),
+		cmocka_unit_test(a_reporter_of_crashes_hears_of_the_overflow_after_us),
+		cmocka_unit_test(below_a_handler_that_passes_on_it_is_explained_too),
+		cmocka_unit_test(every_thread_with_a_scheduler_is_watched),
+	};
+
+	return RUN_TESTS(tests);
+}
