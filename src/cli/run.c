@@ -7,7 +7,7 @@
 #define DEFAULT_TTL (30 * WEIR_SECOND)
 #define DEFAULT_KILL_AFTER (5 * WEIR_SECOND)
 /* What the store's end of a lease comes after ours at most, and the time it takes to act. */
-#define MARGIN (1200 * WEIR_MS)
+#define MARGIN (2500 * WEIR_MS)
 
 /* NAME [--] COMMAND..., NAME -c STRING, or with --id no NAME. -1, or an exit code. */
 static int find_command(struct options *options, const char **ret_name, char ***ret_argv)

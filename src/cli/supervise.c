@@ -18,7 +18,10 @@
 
 #include "cli/cli.h"
 
-#define SLACK (20 * WEIR_MS) /* for the scheduler, before a lease's end */
+/* What is left of a lease when KILL is sent: a part of its TTL, for a busy machine's sake. */
+#define MARGIN_PART 20
+#define MARGIN_LEAST (20 * WEIR_MS)
+#define MARGIN_MOST WEIR_SECOND
 
 #define SIG_LOST SIGRTMIN
 
@@ -62,6 +65,15 @@ static void stop(struct watch *watch, enum why why, weir_time kill_at)
 	to_group(watch, SIGCONT); /* one that is stopped could not end */
 }
 
+static weir_time margin(weir_time ttl)
+{
+	weir_time part = ttl / MARGIN_PART;
+
+	if (part < MARGIN_LEAST)
+		return MARGIN_LEAST;
+	return part < MARGIN_MOST ? part : MARGIN_MOST;
+}
+
 /* Looks at the lease and the clock, does what is due, and says how long to wait. */
 static weir_time look(struct watch *watch)
 {
@@ -73,7 +85,7 @@ static weir_time look(struct watch *watch)
 		weir_lease_get(watch->lease, &info);
 		if (info.held)
 			watch->expiry = now + info.left;
-		due = watch->expiry - watch->kill_after - SLACK;
+		due = watch->expiry - watch->kill_after - margin(info.ttl);
 		if (!info.held || due <= now) {
 			weir_time kill_at = now + watch->kill_after;
 

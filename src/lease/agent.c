@@ -41,6 +41,7 @@ struct weir__agent {
 	uint32_t asked; /* operations and withdrawals; read without the lock, too */
 	bool lately;    /* it has served since it last slept or lingered */
 	uint32_t lingers;
+	uint32_t turns;
 	uint32_t linger;
 	bool withdrawing; /* serve() has a list of withdrawals */
 	uint32_t batches; /* a futex: how many such lists it has had */
@@ -146,7 +147,8 @@ static void wait(struct weir__agent *agent, bool busy)
 	weir_time until = agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER;
 	int count;
 
-	if (busy && agent->watches == 0)
+	/* While batches follow each other, descriptors have every fourth turn. */
+	if (busy && (agent->watches == 0 || agent->turns++ % 4 != 3))
 		return;
 	if (!busy && agent->lately) {
 		linger(agent);

@@ -67,6 +67,9 @@ def test_max_hold(weir):
     weir.wait_free()
     code = weir.run("run", "--max-hold", "0.2", "a", "sleep", "1000")[0]
     check(code == 124, "124, though TERM was enough", code)
+    for ttl in ("1s", "1h"):
+        code = weir.run("run", "--ttl", ttl, "--max-hold", "0.2", "a", "sleep", "1000")[0]
+        check(code == 124, "124, whatever the TTL is", ttl, code)
     check(weir.run("run", "--max-hold", "1m", "a", "sh", "-c", "exit 3")[0] == 3, "in time")
 
 
