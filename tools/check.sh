@@ -89,7 +89,7 @@ quick() {
 		build_and_test build-asan "-Db_sanitize=address,undefined" \
 		unit conformance stress examples
 	test_stage "gcc: thread sanitizer" build-tsan \
-		build_and_test build-tsan "-Db_sanitize=thread" unit stress examples
+		build_and_test build-tsan "-Db_sanitize=thread" unit conformance stress examples
 	export CC=clang CXX=clang++
 	test_stage "clang" build-clang \
 		build_and_test build-clang "" unit examples lint
