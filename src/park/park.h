@@ -14,7 +14,8 @@
  *
  * THE WORD OF A PARKING has three values. EMPTY: neither side has come. PARKED: the waiter sleeps,
  * or is about to. NOTIFIED: the other side has come. Only unpark writes NOTIFIED, it is the last
- * thing it writes, and whoever replaces PARKED by another value decides how the wait ends.
+ * thing it writes, and whoever replaces PARKED by another value decides how the wait ends. A kind
+ * of waiter that never looks twice before it sleeps may begin with PARKED and save a step.
  *
  * LIFETIME. A parking lives on the waiter's stack and is gone as soon as park has returned 0. So
  * unpark reads all it needs beforehand; afterwards it may only wake by address.
@@ -40,6 +41,7 @@ struct weir__parker {
 		    enum weir__patience patience);
 	/* Notifies, from any thread. */
 	void (*unpark)(struct weir__parking *parking);
+	uint32_t begin; /* the word of a new parking: EMPTY, or PARKED */
 };
 
 /* Says in a few words what `object` is, for people. */
@@ -50,12 +52,13 @@ enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
 struct weir__parking {
 	uint32_t word;
 	const struct weir__parker *parker;
-	void *self; /* how the parker finds the waiter again; a thread needs nothing */
+	void *self;     /* how the parker finds the waiter again; a thread needs nothing */
+	uint64_t since; /* when it began, in ticks */
 	weir__describe_fn *describe; /* says what is waited for; or NULL */
 	const void *object;
 };
 
-/* Starts a wait of whoever calls. The caller may add what it is for. */
+/* Starts a wait of whoever calls, and sets all members. The caller may add what it is for. */
 void weir__parking_init(struct weir__parking *parking);
 
 /* Waits for unpark, until `deadline` at the longest. After anything but 0 the other side may still
@@ -78,6 +81,9 @@ extern const struct weir__parker weir__thread_parker;
 /* Makes the calling thread wait through `parker`, which finds it by `self`; NULL for the thread's
  * own. A scheduler brackets its run loop with this. */
 void weir__parker_set(const struct weir__parker *parker, void *self);
+
+/* Where the calling thread's `self` is kept, for a scheduler that changes it at every switch. */
+void **weir__parker_self(void);
 
 /* Gives the calling thread a clock that is cheaper to read than weir__ticks; NULL takes it away. */
 void weir__park_ticks_set(const uint64_t *ticks);

@@ -20,7 +20,8 @@ static void print_state(FILE *stream, const struct weir__task *task)
 		if (task->parking->describe)
 			task->parking->describe(task->parking->object, text, sizeof(text));
 		weir__print(stream, "waits for %s, since %.3f ms", text,
-			    (double)weir__ticks_to_time(weir__ticks() - task->since) / WEIR_MS);
+			    (double)weir__ticks_to_time(weir__ticks() - task->parking->since) /
+				    WEIR_MS);
 	}
 	if (task->cancelled)
 		weir__print(stream, ", cancelled");

@@ -6,7 +6,9 @@
  * HOW A TASK WAITS. It parks on a parking (see park/park.h). Whoever replaces PARKED in the
  * parking's word makes the task ready: unpark by NOTIFIED, from any thread; a timer, a cancel or a
  * deadlock by EMPTY, in the scheduler's own thread, leaving the reason in task->outcome. There is
- * exactly one of them, so a task is in the ready queue at most once.
+ * exactly one of them, so a task is in the ready queue at most once. A task's parking is PARKED
+ * from the start, and not only when the task has switched away: nobody else looks at the ready
+ * queue before that.
  *
  * THE INBOX is a stack of messages that other threads push and the scheduler takes whole. A
  * scheduler about to sleep puts a marker there; whoever pushes on top of the marker, and nobody
@@ -57,8 +59,7 @@ struct weir__task {
 
 	/* For people. */
 	uint64_t id;
-	uint64_t since; /* the ticks when it began to wait */
-	void *site;     /* where it was spawned */
+	void *site; /* where it was spawned */
 	char name[24];
 };
 
@@ -69,6 +70,7 @@ struct weir__sched {
 	bool queue_busy;          /* the ready queue is being changed: a signal handler keeps out */
 	struct weir__fiber loop;  /* the thread's own stack */
 	struct weir__fiber *left; /* the fiber that ran before this one */
+	void **park_self; /* where this thread's park layer keeps who waits: the current task */
 	struct weir__task *ended; /* its stack is still in use until the loop runs */
 	struct weir__heap timers;
 	struct weir__stacks stacks;

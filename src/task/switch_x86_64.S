@@ -1,9 +1,10 @@
 /* task: the switch on x86-64, System V ABI.
  *
  * A call may change every register but rbx, rbp, r12-r15 and rsp: the caller's compiler has saved
- * the rest. So the switch pushes those six, stores rsp, loads the other rsp and pops. The return
- * address is where that context left off; it is jumped to, for a return would be predicted to go
- * back to the context that is being left, and miss each time.
+ * the rest. So the switch pushes those six, stores rsp, loads the other rsp, pops and returns to
+ * where that context left off. A processor predicts a return to go where the last call came from.
+ * Tasks mostly wait in the same place, so that is right, and the returns after it are, too; a jump
+ * would leave one call without its return, and every prediction after it one place off.
  *
  *     from the saved rsp up:  r15  r14  r13  r12  rbx  rbp  return address
  *
@@ -11,7 +12,7 @@
  * a rounding mode belongs to the thread and not to the task, for they would double the price.
  *
  * Alignment: rsp is a multiple of 16 before a call, so 8 less at the start of a function. A new
- * context starts by that jump, not by a call; weir__context_new leaves rsp a multiple of 16 then.
+ * context starts by that return, not by a call; weir__context_new leaves rsp a multiple of 16 then.
  */
 	.text
 	.globl weir__context_switch
@@ -35,13 +36,12 @@ weir__context_switch:
 	popq %r12
 	popq %rbx
 	popq %rbp
-	popq %rcx
-	notrack jmpq *%rcx
+	ret
 	.cfi_endproc
 	.size weir__context_switch, . - weir__context_switch
 
-/* The first jump to a new context lands here, with the function in rbx and its argument in r12. An
- * undefined return address ends a debugger's walk up the stack. */
+/* The first return to a new context lands here, with the function in rbx and its argument in r12.
+ * An undefined return address ends a debugger's walk up the stack. */
 	.globl weir__context_start
 	.hidden weir__context_start
 	.type weir__context_start, @function

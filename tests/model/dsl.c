@@ -190,7 +190,7 @@ static void task_unpark(struct weir__parking *parking)
 
 void m_be_task(void)
 {
-	static const struct weir__parker parker = { task_park, task_unpark };
+	static const struct weir__parker parker = { .park = task_park, .unpark = task_unpark };
 
 	weir__parker_set(&parker, NULL);
 }

@@ -46,7 +46,7 @@ static void script_unpark(struct weir__parking *parking)
 	script->unparks++;
 }
 
-static const struct weir__parker script_parker = { script_park, script_unpark };
+static const struct weir__parker script_parker = { .park = script_park, .unpark = script_unpark };
 
 /* Acquires n as the scripted waiter. */
 static int play(struct script *script, uint32_t n)

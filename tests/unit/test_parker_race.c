@@ -77,8 +77,8 @@ static void second_unpark(struct weir__parking *parking)
 	raise_flag(&gap->second_told);
 }
 
-static const struct weir__parker first_parker = { first_park, first_unpark };
-static const struct weir__parker second_parker = { second_park, second_unpark };
+static const struct weir__parker first_parker = { .park = first_park, .unpark = first_unpark };
+static const struct weir__parker second_parker = { .park = second_park, .unpark = second_unpark };
 
 struct scripted_thread {
 	const struct weir__parker *parker;
