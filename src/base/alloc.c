@@ -14,6 +14,11 @@ void *weir__alloc(size_t size)
 	return memory ? memset(memory, 0, whole) : NULL;
 }
 
+void *weir__alloc_small(size_t size)
+{
+	return malloc(size);
+}
+
 void weir__free(void *memory)
 {
 	free(memory);

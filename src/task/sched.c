@@ -1,6 +1,7 @@
 /* task: switching between tasks, and how a task parks. */
 #include "task/sched.h"
 
+#include "base/alloc.h"
 #include "base/hot.h"
 #include "task/future.h"
 
@@ -8,6 +9,10 @@
 
 /* Tasks that are ready run this often before the loop looks at timers and other threads. */
 enum { SWITCHES_A_ROUND = 64 };
+
+/* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
+ * those before it run: AHEAD places before its turn, so many LINES below its record and above. */
+enum { MANY = 256, AHEAD = 4, LINES_BELOW = 10, LINES_ABOVE = 2, ROOM_LEAST = 64 };
 
 static WEIR__TLS struct weir__sched *here;
 
@@ -32,28 +37,60 @@ struct weir__task *weir__task_here(void)
 }
 
 /* Between these the ready queue is not to be looked at by a signal handler of this thread. */
-static inline void queue_enter(struct weir__sched *sched)
+static inline void queue_enter(struct weir__ready *ready)
 {
-	sched->queue_busy = true;
+	ready->busy = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline void queue_leave(struct weir__sched *sched)
+static inline void queue_leave(struct weir__ready *ready)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	sched->queue_busy = false;
+	ready->busy = false;
+}
+
+static WEIR__COLD bool more_room(struct weir__ready *ready)
+{
+	size_t room = ready->ring ? 2 * (ready->mask + 1) : ROOM_LEAST;
+	struct weir__task **ring = weir__alloc(room * sizeof(*ring));
+	struct weir__task **old;
+
+	if (!ring)
+		return false;
+	queue_enter(ready);
+	for (size_t i = ready->first; i != ready->next; i++)
+		ring[i & (room - 1)] = ready->ring[i & ready->mask];
+	old = ready->ring;
+	ready->ring = ring;
+	ready->mask = room - 1;
+	queue_leave(ready);
+	weir__free(old);
+	return true;
+}
+
+bool weir__sched_room(struct weir__sched *sched)
+{
+	bool enough = sched->ready.ring && sched->task_count <= sched->ready.mask;
+
+	return WEIR__LIKELY(enough) || more_room(&sched->ready);
+}
+
+static inline void expect(const struct weir__task *task)
+{
+	const char *record = (const char *)task;
+
+	for (int line = -LINES_BELOW; line < LINES_ABOVE; line++)
+		__builtin_prefetch(record + 64 * line, 1);
 }
 
 static inline void add_ready(struct weir__sched *sched, struct weir__task *task)
 {
-	queue_enter(sched);
-	task->next_ready = NULL;
-	if (sched->last_ready)
-		sched->last_ready->next_ready = task;
-	else
-		sched->first_ready = task;
-	sched->last_ready = task;
-	queue_leave(sched);
+	struct weir__ready *ready = &sched->ready;
+
+	queue_enter(ready);
+	ready->ring[ready->next & ready->mask] = task;
+	ready->next++;
+	queue_leave(ready);
 }
 
 WEIR__HOT void weir__sched_ready(struct weir__task *task)
@@ -63,16 +100,18 @@ WEIR__HOT void weir__sched_ready(struct weir__task *task)
 
 static inline struct weir__task *take_ready(struct weir__sched *sched)
 {
-	struct weir__task *task;
+	struct weir__ready *ready = &sched->ready;
+	size_t first = ready->first;
+	struct weir__task *task = NULL;
 
-	queue_enter(sched);
-	task = sched->first_ready;
-	if (task) {
-		sched->first_ready = task->next_ready;
-		if (!sched->first_ready)
-			sched->last_ready = NULL;
+	queue_enter(ready);
+	if (first != ready->next) {
+		task = ready->ring[first & ready->mask];
+		ready->first = first + 1;
+		if (ready->next - first > AHEAD && sched->task_count > MANY)
+			expect(ready->ring[(first + AHEAD) & ready->mask]);
 	}
-	queue_leave(sched);
+	queue_leave(ready);
 	return task;
 }
 
@@ -90,6 +129,7 @@ static inline void go(struct weir__sched *sched, struct weir__task *task, bool l
 	if (!self || !task)
 		weir__parker_set(task ? &weir__task_parker : NULL, task);
 	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
+	weir__sched_bury(sched);
 }
 
 /* Straight to the next task if there is one: one switch instead of two. */
@@ -235,10 +275,13 @@ WEIR__HOT static void task_unpark(struct weir__parking *parking)
 		return;
 	/* The loop must not find something ready after it has looked, so from a signal handler that
 	 * interrupted it the way is the inbox, which it looks at last. */
-	if (WEIR__LIKELY(sched->current && !sched->queue_busy))
+	if (WEIR__LIKELY(sched->current && !sched->ready.busy)) {
 		add_ready(sched, task);
-	else
+		if (sched->task_count > MANY)
+			expect(task);
+	} else {
 		post_wake_up(task);
+	}
 }
 
 const struct weir__parker weir__task_parker = {
@@ -270,9 +313,12 @@ void weir__sched_end(struct weir__task *task, int error, intptr_t value)
 	else
 		sched->newest = task->older;
 	sched->task_count--;
-	(void)weir__future_end(future, error, value);
-	weir_future_unref(future);
+	weir__future_end_own(future, error, value);
 	sched->ended = task;
-	go(sched, NULL, true);
+	/* The loop must see the end of what it waits for before anybody else runs. */
+	if (future != sched->until && ++sched->switches % SWITCHES_A_ROUND != 0)
+		go(sched, take_ready(sched), true);
+	else
+		go(sched, NULL, true);
 	__builtin_unreachable();
 }

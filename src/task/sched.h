@@ -22,6 +22,7 @@
 #define WEIR_TASK_SCHED_H
 
 #include "base/bell.h"
+#include "base/habit.h"
 #include "base/heap.h"
 #include "park/park.h"
 #include "task/fiber.h"
@@ -35,25 +36,22 @@ struct weir__message {
 	void (*deliver)(struct weir__message *message);
 };
 
-/* A task. It lies at the top of its own stack, so that a parked task costs one page. */
+/* A task. It lies at the top of its own stack, so that a parked task costs one page; what every
+ * wait needs comes first, next to the frames of the calls that wait. */
 struct weir__task {
 	struct weir__fiber fiber;
-	struct weir__task *next_ready;
 	struct weir__sched *sched;
-	struct weir_future *future;
-	weir_task_fn *fn;
-	void *arg;
-
 	struct weir__parking *parking; /* while it waits */
-	struct weir__heap_node timer;
-	struct weir__message wake_up; /* from another thread */
-	int outcome;                  /* why it was made ready other than by unpark */
+	int outcome;                   /* why it was made ready other than by unpark */
 	uint32_t shields;
-	bool timed;
 	bool cancelled; /* and not told yet */
 	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
 	bool started;
+	bool timed;
+	struct weir_future *future;
 
+	weir_task_fn *fn;
+	void *arg;
 	struct weir__task *older; /* all tasks that have not ended */
 	struct weir__task *newer;
 
@@ -61,19 +59,32 @@ struct weir__task {
 	uint64_t id;
 	void *site; /* where it was spawned */
 	char name[24];
+
+	/* Set when they are used. */
+	struct weir__message wake_up; /* from another thread */
+	struct weir__heap_node timer;
+};
+
+/* Tasks that are ready, in order: a ring with room for all that there are, so that making one ready
+ * cannot fail, and those that run soon can be fetched beforehand. */
+struct weir__ready {
+	struct weir__task **ring;
+	size_t mask;  /* the room, a power of two, less one */
+	size_t first; /* these two only grow */
+	size_t next;
+	bool busy; /* it is being changed: a signal handler keeps out */
 };
 
 struct weir__sched {
 	struct weir__task *current;
-	struct weir__task *first_ready;
-	struct weir__task *last_ready;
-	bool queue_busy;          /* the ready queue is being changed: a signal handler keeps out */
+	struct weir__ready ready;
 	struct weir__fiber loop;  /* the thread's own stack */
 	struct weir__fiber *left; /* the fiber that ran before this one */
 	void **park_self; /* where this thread's park layer keeps who waits: the current task */
-	struct weir__task *ended; /* its stack is still in use until the loop runs */
+	struct weir__task *ended; /* its stack is in use until somebody else runs */
 	struct weir__heap timers;
 	struct weir__stacks stacks;
+	const struct weir_future *until; /* tasks run until this one has ended */
 	struct weir__task *newest;
 	size_t task_count;
 	uint64_t spawned;
@@ -83,7 +94,9 @@ struct weir__sched {
 	struct weir__message *inbox; /* shared: NULL, messages or &marker */
 	struct weir__message marker;
 	struct weir__bell bell;
-	weir_time doze;     /* how long the next sleep without a deadline is */
+	weir_time doze; /* how long the next sleep without a deadline is */
+	struct weir__habit spinning;
+	struct weir__habit yielding;
 	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
 
 	bool is_virtual;
@@ -112,8 +125,23 @@ static inline struct weir__task *weir__sched_oldest(const struct weir__sched *sc
 /* From the loop: lets the first ready task run, and those after it. Whether there was one. */
 bool weir__sched_run_one(struct weir__sched *sched);
 
+/* Makes room in the ready queue for one task more. Whether there was memory. */
+bool weir__sched_room(struct weir__sched *sched);
+
 /* In the scheduler's thread: appends to the ready queue. */
 void weir__sched_ready(struct weir__task *task);
+
+/* After a switch: gives back the stack of a task that has ended, which could not do so itself. */
+static inline void weir__sched_bury(struct weir__sched *sched)
+{
+	struct weir__task *task = sched->ended;
+
+	if (task) {
+		sched->ended = NULL;
+		fiber_done(&task->fiber);
+		weir__stack_put(&sched->stacks, weir__stack_end(&sched->stacks, task));
+	}
+}
 
 /* In the scheduler's thread: ends the wait of a task with `outcome`, if it waits and nobody else
  * has ended it yet. Whether it did. */

@@ -3,6 +3,11 @@
  * A million stacks must stay far below the kernel's limit on mappings (65,530), so many of them
  * share one mapping, a slab; see weir__page_guard for what that means for the guards.
  *
+ * COLOURS. Every stack ends at a multiple of its size, so the same few of a cache's sets would hold
+ * all that is hot. A task therefore begins a few cache lines below the end of its stack, fewer or
+ * more by the stack's place; weir__stack_colour says how many bytes. They stay within half a page,
+ * so that a task that needs little still touches one page only.
+ *
  * Memory is touched a page at a time from the top. The stacks given back last are kept as they are,
  * up to `warm_most` of them; the pages of the others go back to the kernel and only their places
  * are kept. A pool belongs to one scheduler and is not synchronised. */
@@ -10,6 +15,9 @@
 #define WEIR_TASK_STACK_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+enum { WEIR__STACK_COLOURS = 32, WEIR__STACK_STEP = 64 };
 
 struct weir__slab;
 
@@ -17,7 +25,8 @@ struct weir__stacks {
 	size_t size; /* of one stack with its guard, a power of two */
 	size_t warm_most;
 	size_t warm_count;
-	void *warm; /* the newest first, linked through their topmost words */
+	size_t warm_room;
+	void **warm; /* the newest last; a list through the stacks would have to fetch each */
 	struct weir__slab *slabs;
 	struct weir__slab *with_room; /* those that have a stack to give */
 };
@@ -25,6 +34,18 @@ struct weir__stacks {
 /* For stacks of at least `size` usable bytes. 0; -EINVAL when that is absurd. */
 int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most);
 void weir__stacks_done(struct weir__stacks *stacks);
+
+/* How far below its end a stack begins. */
+static inline size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
+{
+	return (uintptr_t)end / stacks->size % WEIR__STACK_COLOURS * WEIR__STACK_STEP;
+}
+
+/* The end of the stack that an address is on. */
+static inline void *weir__stack_end(const struct weir__stacks *stacks, const void *inside)
+{
+	return (void *)(((uintptr_t)inside | (stacks->size - 1)) + 1);
+}
 
 /* The end of a stack: stacks->size bytes lie below it, and the lowest page of them faults. NULL
  * when there is no memory. */

@@ -12,6 +12,10 @@ weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *),
 
 /* Leaves the running context in *from and goes on with `to`. Returns when somebody switches back.
  */
+#if defined(__x86_64__)
+#include "task/switch_x86_64.h"
+#else
 void weir__context_switch(weir__context *from, weir__context to);
+#endif
 
 #endif
