@@ -16,7 +16,8 @@ static void task_main(void *arg)
 	int error = -ECANCELED;
 
 	fiber_entered(&task->fiber, sched->left);
-	weir__sched_bury(sched);
+	if (sched->ended)
+		weir__sched_bury(sched);
 	if (!task->cancelled) {
 		task->started = true;
 		error = task->fn(task->arg, &value);

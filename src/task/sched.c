@@ -115,6 +115,15 @@ static inline struct weir__task *take_ready(struct weir__sched *sched)
 	return task;
 }
 
+WEIR__HOT __attribute__((noinline)) void weir__sched_bury(struct weir__sched *sched)
+{
+	struct weir__task *task = sched->ended;
+
+	sched->ended = NULL;
+	fiber_done(&task->fiber);
+	weir__stack_put(&sched->stacks, weir__stack_end(&sched->stacks, task));
+}
+
 /* Goes on with `task`, or with the loop when it is NULL. */
 static inline void go(struct weir__sched *sched, struct weir__task *task, bool last)
 {
@@ -129,7 +138,8 @@ static inline void go(struct weir__sched *sched, struct weir__task *task, bool l
 	if (!self || !task)
 		weir__parker_set(task ? &weir__task_parker : NULL, task);
 	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
-	weir__sched_bury(sched);
+	if (sched->ended)
+		weir__sched_bury(sched);
 }
 
 /* Straight to the next task if there is one: one switch instead of two. */

@@ -131,17 +131,10 @@ bool weir__sched_room(struct weir__sched *sched);
 /* In the scheduler's thread: appends to the ready queue. */
 void weir__sched_ready(struct weir__task *task);
 
-/* After a switch: gives back the stack of a task that has ended, which could not do so itself. */
-static inline void weir__sched_bury(struct weir__sched *sched)
-{
-	struct weir__task *task = sched->ended;
-
-	if (task) {
-		sched->ended = NULL;
-		fiber_done(&task->fiber);
-		weir__stack_put(&sched->stacks, weir__stack_end(&sched->stacks, task));
-	}
-}
+/* After a switch: gives back the stack of a task that has ended, which could not do so itself. Not
+ * inline, for a task that ends never leaves its frames, and an instrumented one would stay marked.
+ */
+void weir__sched_bury(struct weir__sched *sched);
 
 /* In the scheduler's thread: ends the wait of a task with `outcome`, if it waits and nobody else
  * has ended it yet. Whether it did. */

@@ -38,7 +38,9 @@ void weir__stacks_done(struct weir__stacks *stacks);
 /* How far below its end a stack begins. */
 static inline size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
 {
-	return (uintptr_t)end / stacks->size % WEIR__STACK_COLOURS * WEIR__STACK_STEP;
+	unsigned place = (unsigned)((uintptr_t)end >> __builtin_ctzl(stacks->size));
+
+	return place % WEIR__STACK_COLOURS * WEIR__STACK_STEP;
 }
 
 /* The end of the stack that an address is on. */

@@ -1,4 +1,4 @@
-"""There is one version: CHANGELOG.md's newest entry, the build, weir.pc and weir_version() agree.
+"""There is one version: CHANGELOG.md's newest numbered entry, the build, weir.pc and weir_version() agree.
 
     version.py VERSION LIBWEIR.SO WEIR.PC
 """
@@ -21,7 +21,7 @@ def main():
     weir_version = ctypes.CDLL(library).weir_version
     weir_version.restype = ctypes.c_char_p
     places = {
-        "CHANGELOG.md": find(r"^## (\S+)", ROOT / "CHANGELOG.md"),
+        "CHANGELOG.md": find(r"^## (\d\S*)", ROOT / "CHANGELOG.md"),
         "weir.pc": find(r"^Version: (\S+)", Path(pc_file)),
         "weir_version()": weir_version().decode(),
     }
