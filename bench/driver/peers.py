@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import sys
 from dataclasses import dataclass, field
+
+PEERS_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peers")
 
 # What a peer's turn is given to: the operating system's threads, or tasks of a runtime of its own.
 THREADS = "threads"
@@ -28,27 +31,34 @@ class Peer:
 
 
 ALL = ("pair", "contended", "handoff")
+OF_TASKS = ("pingpong", "tasks", "gather")
 
 PEERS = (
     Peer("floor", "compare-and-swap, fetch-add", ("pair",), floor=True),
     Peer("spin", "spinning on a word", ("handoff",), floor=True),
     Peer("futex", "bare futex", ("handoff",), floor=True),
-    Peer("weir", "weir", ALL + ("waiters", "costs"), order=FIFO),
+    Peer("minimal", "minimal switch", ("switch",), floor=True),
+    Peer("weir", "weir", ALL + ("waiters", "costs") + OF_TASKS + ("switch", "schedulers"),
+         order=FIFO),
+    Peer("yield", "weir_yield", ("switch",), TASKS, FIFO),
+    Peer("ucontext", "ucontext", ("switch",), TASKS),
     Peer("sem_t", "sem_t", ALL),
     Peer("mutex", "pthread mutex", ("pair", "contended"), one_permit=True),
     Peer("mutex+cond", "mutex + condition variable", ALL),
     Peer("std", "std::counting_semaphore", ALL),
     Peer("moodycamel", "moodycamel", ALL, packages="libconcurrentqueue-dev"),
-    Peer("tokio", "tokio", ALL + ("waiters",), TASKS, FIFO,
+    Peer("tokio", "tokio", ALL + ("waiters", "schedulers") + OF_TASKS, TASKS, FIFO,
          packages="cargo rustc librust-tokio-dev", program="tokio"),
-    Peer("go-sync", "Go x/sync/semaphore", ALL + ("waiters",), TASKS, FIFO,
+    Peer("go-sync", "Go x/sync/semaphore", ALL + ("waiters", "schedulers") + OF_TASKS, TASKS, FIFO,
          packages="golang-go golang-golang-x-sync-dev", program="go", variant="sync"),
-    Peer("go-channel", "Go channel", ALL + ("waiters",), TASKS, FIFO,
+    Peer("go-channel", "Go channel", ALL + ("waiters", "schedulers", "pingpong", "tasks"), TASKS, FIFO,
          packages="golang-go golang-golang-x-sync-dev", program="go", variant="channel"),
     Peer("java-fair", "Java Semaphore (fair)", ALL, order=FIFO,
          packages="openjdk-17-jdk-headless", program="java", variant="fair"),
     Peer("java-unfair", "Java Semaphore (unfair)", ALL,
          packages="openjdk-17-jdk-headless", program="java", variant="unfair"),
+    Peer("asyncio", "Python asyncio", OF_TASKS, TASKS, FIFO, packages="python3",
+         program="asyncio"),
 )
 
 BY_KEY = {peer.key: peer for peer in PEERS}
@@ -69,6 +79,8 @@ class Programs:
         if peer.program == "java":
             classes = os.path.join(self.others, "java")
             return [self.java, "-cp", classes, "Bench", question, peer.variant]
+        if peer.program == "asyncio":
+            return [sys.executable, "-B", os.path.join(PEERS_HERE, "asyncio", "bench.py"), question]
         return [os.path.join(self.others, "bench-" + peer.program), question] + (
             [peer.variant] if peer.variant else [])
 

@@ -17,6 +17,15 @@ void *weir__alloc(size_t size)
 	return memory ? memset(memory, 0, whole) : NULL;
 }
 
+void *weir__alloc_small(size_t size)
+{
+	int saved = errno;
+	void *memory = malloc(size);
+
+	errno = saved;
+	return memory;
+}
+
 void weir__free(void *memory)
 {
 	free(memory);

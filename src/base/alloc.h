@@ -7,7 +7,10 @@
 /* `size` bytes, all zero, on a cache line of their own; NULL when there is no memory. */
 void *weir__alloc(size_t size);
 
-/* NULL is fine. */
+/* `size` bytes as the C library gives them, not cleared: for small things by the million. */
+void *weir__alloc_small(size_t size);
+
+/* Either of them. NULL is fine. */
 void weir__free(void *memory);
 
 #endif
