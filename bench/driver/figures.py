@@ -81,6 +81,50 @@ def waiters_figures(a):
                  quotient(cancels[-1], a.get(many, "tokio", "cancel_ns")), 1.0)
 
 
+def switch_figures(a):
+    both = [a.get("switch", peer, "ns") for peer in ("weir", "minimal")]
+    yield figure("switch, x a minimal one", quotient(*both), 2.0)
+
+
+def times_faster(a, case, key, peer, goal, what, name):
+    both = [a.get(case, each, key) for each in (peer, "weir")]
+    return figure(f"{what}, times faster than {name}", quotient(*both), goal, at_most=False)
+
+
+def pingpong_figures(a):
+    yield times_faster(a, "pingpong", "ns", "tokio", 3.0, "ping-pong of tasks", "tokio")
+    yield times_faster(a, "pingpong", "ns", "go-sync", 6.0, "ping-pong of tasks", "Go")
+
+
+def tasks_figures(a):
+    for n in (100_000, 1_000_000):
+        case = f"tasks-{n}"
+        what = f"{n:,} tasks"
+        yield times_faster(a, case, "warm_ns", "tokio", 1.5, what + ", warm", "tokio")
+        yield times_faster(a, case, "warm_ns", "go-sync", 5.0, what + ", warm", "Go")
+        yield times_faster(a, case, "cold_ns", "go-sync", 1.0, what + ", cold", "Go")
+        yield figure(f"{what}, resident bytes of each that waits", a.get(case, "weir", "bytes"),
+                     4.5 * 1024, shown="{:.0f}")
+
+
+def gather_figures(a):
+    yield figure("spawn and gather of 1,000, ns of each", a.get("gather", "weir", "ns"), 1000,
+                 shown="{:.0f}")
+
+
+def schedulers_figures(a):
+    key = "pairs_per_second"
+    for tasks in (2, 4, 8):
+        case = f"schedulers-{tasks}"
+        both = [a.get(case, peer, key) for peer in ("weir", "tokio")]
+        yield figure(f"{tasks} tasks of two schedulers, x tokio's throughput", quotient(*both),
+                     1.0, at_most=False)
+        shares = [a.get(case, "weir", share) for share in ("share_min", "share_max")]
+        off = None if None in shares else max(1 - shares[0], shares[1] - 1) * 100
+        yield figure(f"{tasks} tasks of two schedulers, a share's distance from equal in %", off,
+                     5.0)
+
+
 def costs_figures(a):
     def cost(key):
         return a.get("costs", "weir", key)
@@ -130,6 +174,11 @@ MAKERS = {
     "handoff": handoff_figures,
     "contended": contended_figures,
     "waiters": waiters_figures,
+    "switch": switch_figures,
+    "pingpong": pingpong_figures,
+    "tasks": tasks_figures,
+    "gather": gather_figures,
+    "schedulers": schedulers_figures,
     "leases": leases_figures,
     "command": command_figures,
     "costs": costs_figures,

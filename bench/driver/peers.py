@@ -29,12 +29,17 @@ class Peer:
 
 
 ALL = ("pair", "contended", "handoff")
+OF_TASKS = ("pingpong", "tasks", "gather")
 
 PEERS = (
     Peer("floor", "compare-and-swap, fetch-add", ("pair",), floor=True),
     Peer("spin", "spinning on a word", ("handoff",), floor=True),
     Peer("futex", "bare futex", ("handoff",), floor=True),
-    Peer("weir", "weir", ALL + ("waiters", "leases", "command", "costs"), order=FIFO),
+    Peer("minimal", "minimal switch", ("switch",), floor=True),
+    Peer("weir", "weir", ALL + ("waiters", "leases", "command", "costs") + OF_TASKS +
+         ("switch", "schedulers"), order=FIFO),
+    Peer("yield", "weir_yield", ("switch",), TASKS, FIFO),
+    Peer("ucontext", "ucontext", ("switch",), TASKS),
     Peer("true", "the command alone", ("command",), floor=True),
     Peer("flock", "flock", ("command",), packages="util-linux"),
     Peer("gnu-sem", "GNU sem", ("command",), packages="parallel"),
@@ -44,18 +49,18 @@ PEERS = (
     Peer("std", "std::counting_semaphore", ALL),
     Peer("moodycamel", "moodycamel", ALL, packages="libconcurrentqueue-dev"),
     Peer("map", "mutex, map, ordered set", ("leases",)),
-    Peer("asyncio", "Python asyncio", ("leases",), TASKS, FIFO, packages="python3",
-         program="python"),
-    Peer("tokio", "tokio", ALL + ("waiters",), TASKS, FIFO,
+    Peer("tokio", "tokio", ALL + ("waiters", "schedulers") + OF_TASKS, TASKS, FIFO,
          packages="cargo rustc librust-tokio-dev", program="tokio"),
-    Peer("go-sync", "Go x/sync/semaphore", ALL + ("waiters",), TASKS, FIFO,
+    Peer("go-sync", "Go x/sync/semaphore", ALL + ("waiters", "schedulers") + OF_TASKS, TASKS, FIFO,
          packages="golang-go golang-golang-x-sync-dev", program="go", variant="sync"),
-    Peer("go-channel", "Go channel", ALL + ("waiters",), TASKS, FIFO,
+    Peer("go-channel", "Go channel", ALL + ("waiters", "schedulers", "pingpong", "tasks"), TASKS, FIFO,
          packages="golang-go golang-golang-x-sync-dev", program="go", variant="channel"),
     Peer("java-fair", "Java Semaphore (fair)", ALL, order=FIFO,
          packages="openjdk-17-jdk-headless", program="java", variant="fair"),
     Peer("java-unfair", "Java Semaphore (unfair)", ALL,
          packages="openjdk-17-jdk-headless", program="java", variant="unfair"),
+    Peer("asyncio", "Python asyncio", OF_TASKS + ("leases",), TASKS, FIFO, packages="python3",
+         program="python"),
 )
 
 BY_KEY = {peer.key: peer for peer in PEERS}
@@ -77,7 +82,8 @@ class Programs:
         if peer.program == "native":
             return [os.path.join(self.native, "bench-" + question), peer.key]
         if peer.program == "python":
-            return [sys.executable, self.script(question), question]
+            script = self.script("tasks" if question in OF_TASKS else question)
+            return [sys.executable, "-B", script, question]
         if peer.program == "java":
             classes = os.path.join(self.others, "java")
             return [self.java, "-cp", classes, "Bench", question, peer.variant]

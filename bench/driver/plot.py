@@ -7,13 +7,19 @@ from html import escape
 from driver import report
 from driver.peers import TASKS
 
-PLOTTED = ("pair", "contended", "handoff", "waiters")
+PLOTTED = ("pair", "contended", "handoff", "waiters", "switch", "pingpong", "tasks", "gather",
+           "schedulers")
 
 TITLES = {
     "pair": "Uncontended acquire and release",
     "contended": "Throughput under contention, about 100 ns of work inside",
     "handoff": "From one thread's release until the other one runs",
     "waiters": "Many async waiters through 3 permits",
+    "switch": "From one stack to another",
+    "pingpong": "From one task's release until the other one runs, in one thread",
+    "tasks": "Many tasks through 3 permits",
+    "gather": "Starting tasks and collecting their results",
+    "schedulers": "Throughput of tasks in two threads, about 100 ns of work inside",
 }
 
 WIDTH = 960
@@ -92,7 +98,8 @@ def order_and_wait(peer, sample):
 
 def time_panels(case, samples):
     base, _ = report.base_of(case)
-    yield Panel(case.title, "ns, shorter is better; x of the floor",
+    of = "weir" if base == "weir" else "the floor"
+    yield Panel(case.title, "ns, shorter is better; x of " + of,
                 list(bars_of(case, samples, "ns", lambda v: report.nanoseconds(v) + " ns", base)))
 
 
@@ -112,8 +119,20 @@ def waiters_panels(case, samples):
                                  "weir")))
 
 
+def tasks_panels(case, samples):
+    for key, title, unit in (("warm_ns", case.title + ", warm", "ns each"),
+                             ("cold_ns", case.title + ", cold", "ns each"),
+                             ("bytes", case.title + ": resident memory", "bytes each"),
+                             ("cancel_ns", case.title + ": cancel from the middle", "ns each")):
+        yield Panel(title, unit + ", shorter is better; x of weir",
+                    list(bars_of(case, samples, key,
+                                 lambda v, unit=unit: f"{report.nanoseconds(v)} {unit.split()[0]}",
+                                 "weir")))
+
+
 PANELS = {"pair": time_panels, "handoff": time_panels, "contended": contended_panels,
-          "waiters": waiters_panels}
+          "waiters": waiters_panels, "switch": time_panels, "pingpong": time_panels,
+          "tasks": tasks_panels, "gather": time_panels, "schedulers": contended_panels}
 
 
 def text(x, y, words, css="", anchor="start"):

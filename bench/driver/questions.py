@@ -17,7 +17,11 @@ class Case:
     left_out: str = ""                      # why those who are not admitted are left out
 
 
-QUESTIONS = ("pair", "contended", "handoff", "waiters", "leases", "command", "costs")
+QUESTIONS = ("pair", "contended", "handoff", "waiters", "switch", "pingpong", "tasks", "gather",
+             "schedulers", "leases", "command", "costs")
+
+# Of these, those about tasks.
+OF_TASKS = ("switch", "pingpong", "tasks", "gather", "schedulers")
 
 # The figure by which the peers of a question are compared, and whether more of it is better.
 MEASURES = {
@@ -25,6 +29,11 @@ MEASURES = {
     "contended": ("pairs_per_second", True),
     "handoff": ("ns", False),
     "waiters": ("through_ns", False),
+    "switch": ("ns", False),
+    "pingpong": ("ns", False),
+    "tasks": ("warm_ns", False),
+    "gather": ("ns", False),
+    "schedulers": ("pairs_per_second", True),
     "leases": ("ns", False),
     "command": ("ns", False),
 }
@@ -89,6 +98,44 @@ def waiters_cases():
             for n in sizes]
 
 
+def one_core():
+    """The last of our processors: interrupts mostly go to the first."""
+    return (max(os.sched_getaffinity(0)),)
+
+
+def switch_cases():
+    return [Case("switch", "switch", "Switch to another stack and on", cpus=one_core())]
+
+
+def pingpong_cases():
+    return [Case("pingpong", "pingpong", "Ping-pong of two tasks over two semaphores, one thread",
+                 cpus=one_core())]
+
+
+def tasks_cases():
+    def admits(peer, n):
+        if peer.program == "python":
+            return n <= 100_000
+        return n < 1_000_000 or peer.key != "go-channel"
+
+    return [Case("tasks", f"tasks-{n}", f"{n:,} tasks through 3 permits, one thread", {"tasks": n},
+                 one_core(), admits=lambda peer, n=n: admits(peer, n),
+                 left_out="a million of them take too long")
+            for n in (1000, 100_000, 1_000_000)]
+
+
+def gather_cases():
+    return [Case("gather", "gather", "Spawn and gather 1,000 tasks, one thread", {"tasks": 1000},
+                 one_core())]
+
+
+def schedulers_cases(rounds):
+    return [Case("schedulers", f"schedulers-{t}",
+                 f"{t} tasks of two schedulers in two threads over 1 permit",
+                 {"threads": t, "permits": 1, "rounds": rounds, "workers": 2}, two_cores())
+            for t in (2, 4, 8)]
+
+
 def leases_cases():
     return [Case("leases", f"leases-{n}", f"A lease and its release, {n:,} names", {"names": n},
                  admits=lambda peer, n=n: n < 1_000_000 or peer.program == "native",
@@ -118,6 +165,11 @@ def cases(question, rounds):
         "contended": lambda: contended_cases(rounds),
         "handoff": handoff_cases,
         "waiters": waiters_cases,
+        "switch": switch_cases,
+        "pingpong": pingpong_cases,
+        "tasks": tasks_cases,
+        "gather": gather_cases,
+        "schedulers": lambda: schedulers_cases(rounds),
         "leases": leases_cases,
         "command": command_cases,
         "costs": costs_cases,

@@ -1,7 +1,7 @@
 """The answers as tables."""
 
-from driver.peers import BY_KEY
-from driver.questions import MEASURES
+from driver.peers import BY_KEY, TASKS
+from driver.questions import MEASURES, OF_TASKS
 
 # The floor that a case's ratios refer to, and what the column is called; the others refer to weir.
 FLOORS = {
@@ -10,7 +10,15 @@ FLOORS = {
     "handoff-two": ("spin", "x spinning"),
     "handoff-pinned": ("spin", "x spinning"),
     "handoff-one": ("futex", "x futex"),
+    "switch": ("minimal", "x minimal"),
 }
+
+
+def waits_as(case, peer):
+    """weir waits as either, whatever the question is about."""
+    if peer.floor:
+        return "-"
+    return TASKS if case.question in OF_TASKS else peer.waits
 
 
 def base_of(case):
@@ -89,7 +97,7 @@ def time_rows(case, samples):
     header = ["", "ns", base_name, "min .. max", "waits as"]
     rows = [[peer.name, nanoseconds(sample.median("ns")), ratio(sample.median("ns"), base),
              spread(sample, "ns", nanoseconds),
-             "-" if peer.floor else peer.waits]
+             waits_as(case, peer)]
             for peer, sample in ranked(case, samples)]
     return header, rows
 
@@ -106,7 +114,7 @@ def contended_rows(case, samples):
             ratio(sample.median("pairs_per_second"), base),
             spread(sample, "pairs_per_second", rate),
             f"{sample.median('share_min'):.3f} .. {sample.median('share_max'):.3f}",
-            duration(sample.most("longest_wait_ns")), peer.order, peer.waits,
+            duration(sample.most("longest_wait_ns")), peer.order, waits_as(case, peer),
             f"{sample.median('work_ns'):.0f}"])
     return header, rows
 
@@ -124,6 +132,22 @@ def waiters_rows(case, samples):
             ratio(sample.median("through_ns"), base), spread(sample, "through_ns", nanoseconds),
             f"{sample.median('bytes'):.0f}"] +
             ["-" if ns is None else nanoseconds(ns) for ns in cancels])
+    return header, rows
+
+
+def tasks_rows(case, samples):
+    weir = samples.get((case.key, "weir"))
+    base = weir.median("warm_ns") if weir else None
+    header = ["", "warm ns each", "x weir", "min .. max", "cold ns each", "resident bytes each",
+              "cancel ns"]
+    rows = []
+    for peer, sample in ranked(case, samples):
+        cancel = sample.median("cancel_ns")
+        rows.append([
+            peer.name, nanoseconds(sample.median("warm_ns")),
+            ratio(sample.median("warm_ns"), base), spread(sample, "warm_ns", nanoseconds),
+            nanoseconds(sample.median("cold_ns")), f"{sample.median('bytes'):,.0f}",
+            "-" if cancel is None else nanoseconds(cancel)])
     return header, rows
 
 
@@ -149,6 +173,11 @@ ROWS = {
     "contended": contended_rows,
     "handoff": time_rows,
     "waiters": waiters_rows,
+    "switch": time_rows,
+    "pingpong": time_rows,
+    "tasks": tasks_rows,
+    "gather": time_rows,
+    "schedulers": contended_rows,
     "leases": time_rows,
     "command": time_rows,
 }

@@ -91,5 +91,6 @@ WEIR_API const char *weir_version(void);
 #endif
 
 #define WEIR__LIKELY(x) __builtin_expect(!!(x), 1)
+#define WEIR__UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #endif

@@ -91,7 +91,7 @@ enum weir_clock {
 /* What weir_run may be told; all zero is the default. */
 struct weir_run_config {
 	enum weir_clock clock;
-	size_t stack_size;  /* bytes for each task at least; 0: 60 KiB */
+	size_t stack_size;  /* bytes for each task at least; 0: 58 KiB */
 	size_t stack_cache; /* how many stacks of ended tasks to keep warm; 0: 1024 */
 	/* Receives the report of a deadlock, a text of several lines, before the waits fail; NULL:
 	 * none. */
@@ -189,7 +189,7 @@ WEIR_API int weir_sched_dump(FILE *stream);
  * zero, so a little more may have been used. */
 struct weir_stack_use {
 	const void *site; /* where weir_spawn, or weir_run, returns to */
-	size_t size;      /* what each stack has */
+	size_t size;      /* what each stack has at least */
 	size_t deepest;   /* what one of them used at most, so far */
 	uint64_t ended;   /* how many of the tasks have ended */
 };

@@ -7,10 +7,11 @@
 /* `size` bytes, all zero, on a cache line of their own; NULL when there is no memory. */
 void *weir__alloc(size_t size);
 
-/* The same, but sharing lines with others: several times cheaper, for what one thread uses. */
+/* The same, but sharing lines with others: several times cheaper, for small things by the million.
+ */
 void *weir__alloc_small(size_t size);
 
-/* NULL is fine. */
+/* Either of them. NULL is fine. */
 void weir__free(void *memory);
 
 #endif

@@ -2,6 +2,7 @@
 #include "park/park.h"
 
 #include "base/clock.h"
+#include "base/hot.h"
 #include "base/thread.h"
 
 /* No parker means the thread itself, so that a new thread needs no set-up. */
@@ -22,12 +23,9 @@ void weir__park_ticks_set(const uint64_t *ticks)
 	current.ticks = ticks;
 }
 
-void weir__parking_init(struct weir__parking *parking)
+void **weir__parker_self(void)
 {
-	*parking = (struct weir__parking){
-		.parker = current.parker ? current.parker : &weir__thread_parker,
-		.self = current.self,
-	};
+	return &current.self;
 }
 
 uint64_t weir__park_who(void)
@@ -36,7 +34,24 @@ uint64_t weir__park_who(void)
 						       weir__thread_id();
 }
 
-uint64_t weir__park_ticks(void)
+static inline uint64_t ticks(void)
 {
 	return current.ticks ? *current.ticks : weir__ticks();
+}
+
+WEIR__HOT void weir__parking_init(struct weir__parking *parking)
+{
+	const struct weir__parker *parker = current.parker ? current.parker : &weir__thread_parker;
+
+	parking->word = parker->begin;
+	parking->parker = parker;
+	parking->self = current.self;
+	parking->since = ticks();
+	parking->kind = NULL;
+	parking->object = NULL;
+}
+
+WEIR__HOT uint64_t weir__park_ticks(void)
+{
+	return ticks();
 }

@@ -14,7 +14,8 @@
  *
  * THE WORD OF A PARKING has three values. EMPTY: neither side has come. PARKED: the waiter sleeps,
  * or is about to. NOTIFIED: the other side has come. Only unpark writes NOTIFIED, it is the last
- * thing it writes, and whoever replaces PARKED by another value decides how the wait ends.
+ * thing it writes, and whoever replaces PARKED by another value decides how the wait ends. A kind
+ * of waiter that never looks twice before it sleeps may begin with PARKED and save a step.
  *
  * LIFETIME. A parking lives on the waiter's stack and is gone as soon as park has returned 0. So
  * unpark reads all it needs beforehand; afterwards it may only wake by address.
@@ -42,6 +43,7 @@ struct weir__parker {
 	void (*unpark)(struct weir__parking *parking);
 	/* Who it is, for weir__park_who; NULL: the thread. */
 	uint64_t (*who)(const void *self);
+	uint32_t begin; /* the word of a new parking: EMPTY, or PARKED */
 };
 
 /* WHO is a number for people: a thread's id, or a scheduler's number and below it a task's. They
@@ -73,12 +75,13 @@ enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
 struct weir__parking {
 	uint32_t word;
 	const struct weir__parker *parker;
-	void *self; /* how the parker finds the waiter again; a thread needs nothing */
+	void *self;     /* how the parker finds the waiter again; a thread needs nothing */
+	uint64_t since; /* when it began, in ticks */
 	const struct weir__kind *kind; /* of what is waited for; or NULL */
 	const void *object;
 };
 
-/* Starts a wait of whoever calls. The caller may add what it is for. */
+/* Starts a wait of whoever calls, and sets all members. The caller may add what it is for. */
 void weir__parking_init(struct weir__parking *parking);
 
 /* Waits for unpark, until `deadline` at the longest. After anything but 0 the other side may still
@@ -104,6 +107,9 @@ void weir__parker_set(const struct weir__parker *parker, void *self);
 
 /* Who the caller is. */
 uint64_t weir__park_who(void);
+
+/* Where the calling thread's `self` is kept, for a scheduler that changes it at every switch. */
+void **weir__parker_self(void);
 
 /* Gives the calling thread a clock that is cheaper to read than weir__ticks; NULL takes it away. */
 void weir__park_ticks_set(const uint64_t *ticks);

@@ -6,38 +6,21 @@
  * then yields, which lets the other side run on this very processor. Both last about as long as a
  * sleep and a wake-up would have cost: never much worse than twice the best choice.
  *
- * HOW IT LEARNS. A way of watching that fails gets half as long the next time, down to almost
- * nothing; one that succeeds, its full length. Once in a while it is tried at full length whatever
- * it did before. The record is the thread's own, so that learning costs the semaphore nothing.
+ * HOW IT LEARNS: see base/habit.h. The record is the thread's own, so that learning costs the
+ * semaphore nothing.
  */
 #include "base/cpu.h"
 #include "base/futex.h"
+#include "base/habit.h"
 #include "park/park.h"
 
 #include <errno.h>
 
-enum { PROBE = 32 };
-
-struct habit {
-	uint32_t uses;
-	uint32_t length;
-};
-
-static WEIR__TLS struct habit spinning;
-static WEIR__TLS struct habit yielding;
+static WEIR__TLS struct weir__habit spinning;
+static WEIR__TLS struct weir__habit yielding;
 
 static const uint32_t spins_most = 100;  /* turns of WEIR__RELAX, some 30 ns each */
 static const uint32_t yields_most = 256; /* each some 300 ns when nobody else wants to run */
-
-static uint32_t habit_length(struct habit *habit, uint32_t most)
-{
-	return habit->uses++ % PROBE == 0 ? most : habit->length;
-}
-
-static void habit_learn(struct habit *habit, bool success, uint32_t most)
-{
-	habit->length = success ? most : habit->length / 2;
-}
 
 static bool is_notified(const struct weir__parking *parking)
 {

@@ -73,15 +73,15 @@ static void tell_noted(void)
 	}
 }
 
-bool weir__batch_tell(const struct weir__batch *batch, const struct weir_waiter *own)
+bool weir__batch_tell(struct weir__batch batch, const struct weir_waiter *own)
 {
-	struct weir_waiter *waiter = batch->first;
+	struct weir_waiter *waiter = batch.first;
 	bool own_seen = false;
 	bool noted = false;
 
 	while (waiter) {
 		/* Read before it is told: afterwards the node may be gone. */
-		struct weir_waiter *next = waiter == batch->last ? NULL : waiter->next;
+		struct weir_waiter *next = waiter == batch.last ? NULL : waiter->next;
 
 		if (waiter == own) {
 			own_seen = true;

@@ -44,6 +44,19 @@ static inline void batch_add(struct weir__batch *batch, struct weir_waiter *wait
 }
 
 /* Tells them all, in order, but for `own`: that one belongs to the caller. Whether it was there. */
-bool weir__batch_tell(const struct weir__batch *batch, const struct weir_waiter *own);
+bool weir__batch_tell(struct weir__batch batch, const struct weir_waiter *own);
+
+/* The same without an own one; mostly there is one that parks, or none. */
+static inline void batch_tell(struct weir__batch batch)
+{
+	struct weir_waiter *first = batch.first;
+
+	if (!first)
+		return;
+	if (first == batch.last && !first->wake)
+		weir__unpark(&((struct weir__parked *)(void *)first)->parking);
+	else
+		(void)weir__batch_tell(batch, NULL);
+}
 
 #endif

@@ -24,6 +24,7 @@
  */
 #include "base/cpu.h"
 #include "base/futex.h"
+#include "base/hot.h"
 #include "base/print.h"
 #include "sem/batch.h"
 #include "sem/heap.h"
@@ -111,7 +112,7 @@ static uint32_t limit(const struct weir_sem *sem)
 
 static struct weir_sem_counted *counted_of(struct weir_sem *sem)
 {
-	return sem->setup & SETUP_COUNTED ? (struct weir_sem_counted *)(void *)sem : NULL;
+	return (struct weir_sem_counted *)(void *)sem;
 }
 
 static void push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
@@ -128,17 +129,21 @@ static void push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
 	WEIR__POKE(&sem->waiting, sem->waiting + 1);
 }
 
-/* Takes a waiter out. Its own `prev` becomes NULL but it keeps its `next`. */
+/* Takes a waiter out. Its own `prev` becomes NULL but it keeps its `next`. The `prev` of the head
+ * means nothing, so that a new head need not be fetched to be told that it is one. */
 PART void pull(struct weir_sem *sem, struct weir_waiter *waiter)
 {
-	if (waiter->prev)
-		waiter->prev->next = waiter->next;
+	struct weir_waiter *prev = waiter == sem->head ? NULL : waiter->prev;
+	struct weir_waiter *next = waiter->next;
+
+	if (prev)
+		prev->next = next;
 	else
-		sem->head = waiter->next;
-	if (waiter->next)
-		waiter->next->prev = waiter->prev;
-	else
-		sem->tail = waiter->prev;
+		sem->head = next;
+	if (!next)
+		sem->tail = prev;
+	else if (prev)
+		next->prev = prev;
 	if (waiter->prev)
 		waiter->prev = NULL;
 	WEIR__POKE(&sem->waiting, sem->waiting - 1);
@@ -149,7 +154,7 @@ static bool is_queued(const struct weir_sem *sem, const struct weir_waiter *wait
 	return waiter->prev || sem->head == waiter;
 }
 
-static void count_wait(struct weir_sem *sem, uint64_t since, uint64_t now)
+PART void count_wait(struct weir_sem *sem, uint64_t since, uint64_t now)
 {
 	/* Two processors' ticks may differ a little: no wait is shorter than none. */
 	uint64_t ticks = now > since ? now - since : 0;
@@ -166,19 +171,30 @@ static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
 	       now_held > limit(sem);
 }
 
+/* Takes the head out; see pull(). */
+PART void pull_head(struct weir_sem *sem, struct weir_waiter *head)
+{
+	sem->head = head->next;
+	if (!head->next)
+		sem->tail = NULL;
+	if (head->prev)
+		head->prev = NULL;
+	WEIR__POKE(&sem->waiting, sem->waiting - 1);
+}
+
 /* The grant routine: takes `taken` permits for the caller, grants whoever fits, gives the lock
  * back. `word` is what the lock was taken with; `now` is the time, in ticks, or 0: then it is
  * looked up if anybody is granted. */
 PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
 		 struct weir__batch *batch)
 {
-	struct weir_sem_counted *counted = counted_of(sem);
-	uint32_t peak = counted ? counted->peak_held : 0;
-	uint64_t given = taken;
+	bool counted = WEIR__UNLIKELY(sem->setup & SETUP_COUNTED);
+	uint32_t peak = counted ? counted_of(sem)->peak_held : 0;
+	uint64_t now_held = word_locked_held(word) + taken;
+	uint64_t last;
 	uint64_t next;
 
-	do {
-		uint64_t now_held = word_held(word) + given;
+	for (;;) {
 		struct weir_waiter *head;
 
 		while ((head = sem->head) != NULL && now_held + head->n <= limit(sem)) {
@@ -186,27 +202,30 @@ PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t n
 				now = weir__park_ticks();
 			count_wait(sem, head->since, now);
 			now_held += head->n;
-			given += head->n;
-			pull(sem, head);
+			pull_head(sem, head);
 			batch_add(batch, head);
 		}
 		if (counted)
-			WEIR__POKE(&counted->peak_held,
+			WEIR__POKE(&counted_of(sem)->peak_held,
 				   now_held > peak ? (uint32_t)now_held : peak);
 		if (must_be_slow(sem, now_held))
 			next = WEIR__SEM_SLOW | WEIR__SEM_FREE(now_held);
 		else
 			next = WEIR__SEM_FREE(limit(sem) - now_held) | WEIR__SEM_HELD(now_held);
-	} while (!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL));
-	if (word & WEIR__SEM_SLEEP)
+		last = word;
+		if (WEIR__LIKELY(WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL)))
+			break;
+		/* A release came in between, and that many fewer are held. */
+		now_held -= word_locked_held(last) - word_locked_held(word);
+	}
+	if (WEIR__UNLIKELY(word & WEIR__SEM_SLEEP))
 		weir__futex_wake(lock_half(sem), 1);
 }
 
 PART void settle_and_tell(struct weir_sem *sem, uint64_t word, struct weir__batch *batch)
 {
 	settle(sem, word, 0, 0, batch);
-	if (batch->first)
-		(void)weir__batch_tell(batch, NULL);
+	batch_tell(*batch);
 }
 
 int weir_sem_init(struct weir_sem *sem, uint32_t permits)
@@ -240,7 +259,7 @@ int weir_sem_init_traced(struct weir_sem_traced *traced, uint32_t permits)
 
 /* Without the lock: 0 when n permits were taken, -EAGAIN or -E2BIG when not, 1 when only the lock
  * can tell. */
-static int take_free(struct weir_sem *sem, uint32_t n)
+PART int take_free(struct weir_sem *sem, uint32_t n)
 {
 	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 
@@ -258,23 +277,23 @@ static int take_free(struct weir_sem *sem, uint32_t n)
 
 /* Takes n permits at once (0), queues the waiter (its place in the queue, from 1) or refuses (an
  * error); without a waiter, -EAGAIN instead of queueing. */
-static int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
+PART int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 {
 	struct weir__batch batch = { NULL, NULL };
 	uint64_t word = lock(sem);
-	struct weir_sem_counted *counted = counted_of(sem);
 	uint32_t taken = 0;
 	int result;
 
-	if (sem->setup & SETUP_CLOSED) {
+	if (WEIR__UNLIKELY(sem->setup & SETUP_CLOSED)) {
 		result = -ESHUTDOWN;
-	} else if (n > (limit(sem) > 0 ? limit(sem) : WEIR_SEM_MAX)) {
+	} else if (WEIR__UNLIKELY(n > (limit(sem) > 0 ? limit(sem) : WEIR_SEM_MAX))) {
 		result = -E2BIG; /* paused, it waits for a limit that is not known yet */
-	} else if (!sem->head && word_held(word) + n <= limit(sem)) {
+	} else if (!sem->head && word_locked_held(word) + n <= limit(sem)) {
 		taken = n;
 		result = 0;
-		if (counted)
-			WEIR__POKE(&counted->granted_at_once, counted->granted_at_once + 1);
+		if (sem->setup & SETUP_COUNTED)
+			WEIR__POKE(&counted_of(sem)->granted_at_once,
+				   counted_of(sem)->granted_at_once + 1);
 	} else if (waiter) {
 		push(sem, waiter, n);
 		result = (int)sem->waiting;
@@ -283,7 +302,7 @@ static int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 	}
 	settle(sem, word, taken, 0, &batch);
 	/* A release that came meanwhile may have let our own waiter through already. */
-	if (batch.first && weir__batch_tell(&batch, waiter))
+	if (WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter))
 		result = 0;
 	return result;
 }
@@ -303,7 +322,7 @@ PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *coun
 	return queued;
 }
 
-static int give_back(struct weir_sem *sem, uint32_t n)
+PART int give_back(struct weir_sem *sem, uint32_t n)
 {
 	struct weir__batch batch = { NULL, NULL };
 	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
@@ -312,13 +331,13 @@ static int give_back(struct weir_sem *sem, uint32_t n)
 	if (n == 0)
 		return -EINVAL;
 	do {
-		if (word_held(word) < n)
+		if (WEIR__UNLIKELY(word_held(word) < n))
 			return -EOVERFLOW;
-		if (word & WEIR__SEM_SLOW)
+		if (WEIR__LIKELY(word & WEIR__SEM_SLOW))
 			next = (word - WEIR__SEM_FREE(n)) | WEIR__SEM_LOCK;
 		else
 			next = word + WEIR__SEM_FREE(n) - WEIR__SEM_HELD(n);
-	} while (!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL));
+	} while (WEIR__UNLIKELY(!WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL)));
 
 	/* If somebody else has the lock, our permits are theirs to grant and we are done. Otherwise
 	 * the lock came with the same step. */
@@ -327,7 +346,7 @@ static int give_back(struct weir_sem *sem, uint32_t n)
 		if (sem->head)
 			batch_expect(sem->head);
 		settle(sem, next, 0, weir__park_ticks(), &batch);
-		(void)weir__batch_tell(&batch, NULL);
+		batch_tell(batch);
 	}
 	return 0;
 }
@@ -343,37 +362,61 @@ static void describe(const void *object, char *text, size_t size)
 
 static const struct weir__kind kind = { .describe = describe, .holders = weir__trace_holders };
 
-/* Queues the calling thread or task and parks it. */
-static int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
+/* After a wait that ended with `result`, an error, on the waiter's side. */
+static WEIR__COLD int give_up(struct weir_sem *sem, struct weir__parked *self, int result)
 {
-	struct weir__parked self = { .waiter = { .since = weir__park_ticks() } };
-	int result;
+	uint32_t n = self->waiter.n;
 
-	weir__parking_init(&self.parking);
-	self.parking.kind = &kind;
-	self.parking.object = sem;
-	result = enter(sem, n, &self.waiter);
-	if (result <= 0)
-		return result;
-
-	result = weir__park(&self.parking, deadline, result <= NEAR ? WEIR__WATCH : WEIR__SLEEP);
-	if (result == 0)
-		return self.waiter.result;
-	if (leave(sem, &self.waiter, result == -ETIMEDOUT ? &sem->timed_out : &sem->cancelled))
+	if (leave(sem, &self->waiter, result == -ETIMEDOUT ? &sem->timed_out : &sem->cancelled))
 		return result;
 
 	/* Too late: the wait was decided before. We are about to be told, and must wait for that,
 	 * for our node is still being looked at. A grant is kept, even if it comes after the
 	 * deadline; a cancelled task cannot keep it and passes it on. */
-	(void)weir__park(&self.parking, WEIR_NEVER, WEIR__MUST);
-	if (result == -ECANCELED && self.waiter.result == 0)
+	(void)weir__park(&self->parking, WEIR_NEVER, WEIR__MUST);
+	if (result == -ECANCELED && self->waiter.result == 0)
 		(void)give_back(sem, n);
 	else
-		result = self.waiter.result;
+		result = self->waiter.result;
 	return result;
 }
 
-int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
+/* Queues the calling thread or task and parks it. */
+PART int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
+{
+	struct weir__parked self WEIR__UNSET;
+	int result;
+
+	weir__parking_init(&self.parking);
+	self.parking.kind = &kind;
+	self.parking.object = sem;
+	self.waiter.wake = NULL;
+	self.waiter.since = self.parking.since;
+	result = enter(sem, n, &self.waiter);
+	if (result <= 0)
+		return result;
+
+	result = weir__park(&self.parking, deadline, result <= NEAR ? WEIR__WATCH : WEIR__SLEEP);
+	return WEIR__LIKELY(result == 0) ? self.waiter.result : give_up(sem, &self, result);
+}
+
+/* The same with a semaphore that may be destroyed, or is counted, or both. */
+static WEIR__COLD int acquire_with_care(struct weir_sem *sem, uint32_t n, weir_time deadline,
+					uint32_t setup)
+{
+	int result;
+
+	if (setup & SETUP_HEAP)
+		heap_pin(heap_of(sem));
+	result = acquire_parked(sem, n, deadline);
+	if (result == 0 && slots_of(sem, setup))
+		weir__trace_take(slots_of(sem, setup), n);
+	if (setup & SETUP_HEAP)
+		heap_unpin(heap_of(sem));
+	return result;
+}
+
+WEIR__HOT int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
 {
 	uint32_t setup;
 	int result;
@@ -383,16 +426,10 @@ int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
 	result = take_free(sem, n);
 	if (result == 0 || result == -E2BIG)
 		return result;
-
 	setup = WEIR__PEEK(&sem->setup);
-	if (setup & SETUP_HEAP)
-		heap_pin(heap_of(sem));
-	result = acquire_parked(sem, n, deadline);
-	if (result == 0 && slots_of(sem, setup))
-		weir__trace_take(slots_of(sem, setup), n);
-	if (setup & SETUP_HEAP)
-		heap_unpin(heap_of(sem));
-	return result;
+	if (WEIR__UNLIKELY(setup & (SETUP_HEAP | SETUP_COUNTED)))
+		return acquire_with_care(sem, n, deadline, setup);
+	return acquire_parked(sem, n, deadline);
 }
 
 int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n)
@@ -443,14 +480,21 @@ int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter)
 	return 0;
 }
 
-int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
+/* Before the permits go, for then the semaphore may go, too. */
+static WEIR__COLD void strike_out(const struct weir_sem *sem, uint32_t n, uint64_t *slots)
+{
+	uint64_t held = word_held(WEIR__LOAD(&sem->word, __ATOMIC_RELAXED));
+
+	if (n > 0 && n <= held)
+		weir__trace_give(slots, n, held);
+}
+
+WEIR__HOT int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 {
 	uint64_t *slots = slots_of(sem, WEIR__PEEK(&sem->setup));
-	uint64_t held = slots ? word_held(WEIR__LOAD(&sem->word, __ATOMIC_RELAXED)) : 0;
 
-	/* Before the permits go, for then the semaphore may go, too. */
-	if (slots && n > 0 && n <= held)
-		weir__trace_give(slots, n, held);
+	if (WEIR__UNLIKELY(slots))
+		strike_out(sem, n, slots);
 	return give_back(sem, n);
 }
 

@@ -15,6 +15,12 @@ static inline uint64_t word_held(uint64_t word)
 	return word & WEIR__SEM_SLOW ? (word & ~WEIR__SEM_SLOW) >> 32 : (uint32_t)word >> 2;
 }
 
+/* The same of a word with LOCK, and so SLOW, set. */
+static inline uint64_t word_locked_held(uint64_t word)
+{
+	return (word & ~WEIR__SEM_SLOW) >> 32;
+}
+
 /* The same state with the inline paths locked out. */
 static inline uint64_t word_slow(uint64_t word)
 {

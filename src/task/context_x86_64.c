@@ -1,4 +1,4 @@
-/* task: a new context on x86-64. The layout is explained in switch_x86_64.S. */
+/* task: a new context on x86-64. The layout is explained in switch_x86_64.h. */
 #include "task/switch.h"
 
 #include <stdint.h>

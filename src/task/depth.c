@@ -9,7 +9,6 @@
 #include "base/pages.h"
 #include "base/print.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 struct weir__site {
@@ -54,7 +53,8 @@ void weir__depth_look(struct weir__task *task, bool ended)
 	struct weir__sched *sched = task->sched;
 	struct weir__site *site = site_of(sched, task->site);
 	char *low = (char *)weir__stack_low(&sched->stacks, task);
-	char *end = low + weir__stack_usable(&sched->stacks);
+	char *end = weir__stack_end(&sched->stacks, task);
+	char *top = end - weir__stack_colour(&sched->stacks, end);
 	volatile uint64_t *used;
 	size_t depth;
 
@@ -63,7 +63,7 @@ void weir__depth_look(struct weir__task *task, bool ended)
 	VALGRIND_DISABLE_ERROR_REPORTING;
 #endif
 	used = lowest_used((volatile uint64_t *)(void *)low, task);
-	depth = (size_t)(end - (volatile char *)used);
+	depth = (size_t)(top - (volatile char *)used);
 	if (ended)
 		clean(used, task);
 #ifdef WEIR__VALGRIND
@@ -81,13 +81,10 @@ static void look_at_all(struct weir__sched *sched)
 		weir__depth_look(task, false);
 }
 
-int weir_stack_uses(struct weir_stack_use *uses, size_t n)
+int weir__depth_uses(struct weir__sched *sched, struct weir_stack_use *uses, size_t n)
 {
-	struct weir__sched *sched = weir__sched_here();
 	int count = 0;
 
-	if (!sched || !sched->config->measure_stacks || (!uses && n > 0))
-		return -EINVAL;
 	look_at_all(sched);
 	for (const struct weir__site *site = sched->sites; site; site = site->next, count++) {
 		if ((size_t)count < n)

@@ -11,6 +11,9 @@
  * again for the next. */
 void weir__depth_look(struct weir__task *task, bool ended);
 
+/* See weir_stack_uses. */
+int weir__depth_uses(struct weir__sched *sched, struct weir_stack_use *uses, size_t n);
+
 void weir__depth_print(FILE *stream, struct weir__sched *sched);
 void weir__depth_done(struct weir__sched *sched);
 

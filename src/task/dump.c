@@ -21,7 +21,8 @@ static void print_state(FILE *stream, const struct weir__task *task)
 		if (task->parking->kind)
 			task->parking->kind->describe(task->parking->object, text, sizeof(text));
 		weir__print(stream, "waits for %s, since %.3f ms", text,
-			    (double)weir__ticks_to_time(weir__ticks() - task->since) / WEIR_MS);
+			    (double)weir__ticks_to_time(weir__ticks() - task->parking->since) /
+				    WEIR_MS);
 	}
 	if (task->cancelled)
 		weir__print(stream, ", cancelled");
@@ -52,6 +53,15 @@ int weir_sched_dump(FILE *stream)
 	if (sched->config->measure_stacks)
 		weir__depth_print(stream, sched);
 	return 0;
+}
+
+int weir_stack_uses(struct weir_stack_use *uses, size_t n)
+{
+	struct weir__sched *sched = weir__sched_here();
+
+	if (!sched || !sched->config->measure_stacks || (!uses && n > 0))
+		return -EINVAL;
+	return weir__depth_uses(sched, uses, n);
 }
 
 int weir_task_name(const char *name)

@@ -71,6 +71,7 @@ static inline void fiber_init(struct weir__fiber *fiber, void *stack, size_t siz
 #endif
 	fiber->context = weir__context_new(stack, size, entry, arg);
 #ifdef WEIR__ASAN
+	fiber->fake_stack = NULL;
 	fiber->bottom = stack;
 	fiber->size = size;
 #endif

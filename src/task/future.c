@@ -2,21 +2,31 @@
 #include "task/future.h"
 
 #include "base/alloc.h"
+#include "base/hot.h"
 
 #include <errno.h>
 
-struct weir_future *weir__future_new(void)
+WEIR__HOT struct weir_future *weir__future_new(struct weir__task *task)
 {
-	struct weir_future *future = weir__alloc(sizeof(*future));
+	struct weir_future *future = weir__alloc_small(sizeof(*future));
 
-	if (future)
-		future->refs = 1;
+	if (future) {
+		future->refs = task ? 2 : 1;
+		future->lock.word = 0;
+		future->error = 0;
+		future->ended = 0;
+		future->is_task = task != NULL;
+		future->cancel_sent = false;
+		future->first = NULL;
+		future->last = NULL;
+		future->task = task;
+	}
 	return future;
 }
 
 struct weir_future *weir_promise(void)
 {
-	return weir__future_new();
+	return weir__future_new(NULL);
 }
 
 struct weir_future *weir_future_ref(struct weir_future *future)
@@ -39,6 +49,7 @@ bool weir_future_done(const struct weir_future *future)
 static void end_locked(struct weir_future *future, int error, intptr_t value)
 {
 	static WEIR__GLOBAL uint64_t ended_so_far;
+	struct weir__listener *listener = future->first;
 	struct weir__listener *next;
 
 	future->error = error;
@@ -46,12 +57,10 @@ static void end_locked(struct weir_future *future, int error, intptr_t value)
 	future->order = WEIR__ADD(&ended_so_far, 1, __ATOMIC_RELAXED);
 	future->task = NULL;
 	WEIR__STORE(&future->ended, 1, __ATOMIC_RELEASE);
-	for (struct weir__listener *listener = future->first; listener; listener = next) {
+	for (; listener; listener = next) {
 		next = listener->next;
 		listener->ended(listener, future);
 	}
-	future->first = NULL;
-	future->last = NULL;
 }
 
 bool weir__future_end(struct weir_future *future, int error, intptr_t value)
@@ -64,6 +73,17 @@ bool weir__future_end(struct weir_future *future, int error, intptr_t value)
 		end_locked(future, error, value);
 	weir__unlock(&future->lock);
 	return first;
+}
+
+WEIR__HOT void weir__future_end_own(struct weir_future *future, int error, intptr_t value)
+{
+	/* Handles come from handles: if this is the last one, nobody will ever ask. */
+	if (WEIR__LOAD(&future->refs, __ATOMIC_ACQUIRE) == 1) {
+		weir__free(future);
+	} else {
+		(void)weir__future_end(future, error, value);
+		weir_future_unref(future);
+	}
 }
 
 bool weir__future_listen(struct weir_future *future, struct weir__listener *listener)

@@ -15,22 +15,30 @@ struct weir__listener {
 	void (*ended)(struct weir__listener *listener, struct weir_future *future);
 };
 
+/* Within one cache line, for there is one for each task. */
 struct weir_future {
 	uint32_t refs;
-	uint32_t ended;         /* shared: 1 when error, value and order are there */
 	struct weir__lock lock; /* guards the rest */
 	int error;
-	intptr_t value;
-	uint64_t order; /* of all futures that have ended, the how manieth it was */
-	struct weir__listener *first;
-	struct weir__listener *last;
-	struct weir__task *task;     /* NULL: a promise, or ended */
-	struct weir__message cancel; /* on its way to the task's scheduler */
+	uint8_t ended; /* shared: 1 when error, value and order are there */
 	bool is_task;
 	bool cancel_sent;
+	union {
+		struct { /* before the end */
+			struct weir__listener *first;
+			struct weir__listener *last;
+		};
+		struct { /* after it */
+			intptr_t value;
+			uint64_t order; /* of all futures that have ended, the how manieth it was */
+		};
+	};
+	struct weir__task *task;     /* NULL: a promise, or ended */
+	struct weir__message cancel; /* on its way to the task's scheduler */
 };
 
-struct weir_future *weir__future_new(void);
+/* With one handle, or for a task with two, of which one is the task's own. NULL: no memory. */
+struct weir_future *weir__future_new(struct weir__task *task);
 
 static inline bool future_ended(const struct weir_future *future)
 {
@@ -41,6 +49,9 @@ static inline bool future_ended(const struct weir_future *future)
  * for the end of a promise. */
 bool weir__future_end(struct weir_future *future, int error, intptr_t value);
 bool weir__promise_end(struct weir_future *promise, int error, intptr_t value);
+
+/* The end of a task: ends its future, and drops the task's own handle. */
+void weir__future_end_own(struct weir_future *future, int error, intptr_t value);
 
 /* Adds a listener; false when the future has ended already, and nothing is added. */
 bool weir__future_listen(struct weir_future *future, struct weir__listener *listener);

@@ -1,14 +1,17 @@
 /* task: the scheduler's loop: what happens when no task runs. */
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "task/depth.h"
 #include "task/future.h"
 #include "task/sched.h"
 
 #include <errno.h>
 
-/* Turns of WEIR__RELAX that an idle scheduler watches its inbox before it sleeps. */
-enum { IDLE_SPINS = 200 };
+/* How an idle scheduler watches its inbox before it sleeps, for the reasons that park/thread.c
+ * gives: turns of WEIR__RELAX, then of giving way to other threads, each for about as long as it
+ * takes to wake a thread that sleeps. Otherwise two schedulers that hand over to each other, once
+ * asleep, would find each other asleep for ever. */
+static const uint32_t spins_most = 100;
+static const uint32_t yields_most = 256;
 
 /* Without a deadline it sleeps until it is woken, but the last of those who could wake it may go
  * without a word. So it wakes by itself to see whether anybody is left, first after a thread that
@@ -78,6 +81,34 @@ static void fire_timers(struct weir__sched *sched)
 	}
 }
 
+static bool spin(struct weir__sched *sched)
+{
+	uint32_t length = habit_length(&sched->spinning, spins_most);
+	bool found = false;
+
+	for (uint32_t i = 0; i < length && !found; i++) {
+		WEIR__RELAX();
+		found = look_into_inbox(sched);
+	}
+	habit_learn(&sched->spinning, found, spins_most);
+	return found;
+}
+
+static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer)
+{
+	uint32_t length = habit_length(&sched->yielding, yields_most);
+	bool found = false;
+
+	for (uint32_t i = 0; i < length && !found; i++) {
+		if (timer && weir_now() >= timer->time)
+			break;
+		weir__cpu_yield();
+		found = look_into_inbox(sched);
+	}
+	habit_learn(&sched->yielding, found, yields_most);
+	return found;
+}
+
 static void idle(struct weir__sched *sched)
 {
 	struct weir__heap_node *first = sched->timers.first;
@@ -86,13 +117,8 @@ static void idle(struct weir__sched *sched)
 		sched->virtual_now = first->time;
 		return;
 	}
-	if (weir__cpu_to_spare()) {
-		for (int i = 0; i < IDLE_SPINS; i++) {
-			if (look_into_inbox(sched))
-				return;
-			WEIR__RELAX();
-		}
-	}
+	if ((weir__cpu_to_spare() && spin(sched)) || yield(sched, first))
+		return;
 	if (first) {
 		sleep_until(sched, first->time);
 	} else if (!weir__sched_stuck(sched)) {
@@ -101,22 +127,9 @@ static void idle(struct weir__sched *sched)
 	}
 }
 
-/* Gives back the stack of a task that has ended: it could not do so itself. */
-static void bury(struct weir__sched *sched)
-{
-	struct weir__task *task = sched->ended;
-
-	if (task) {
-		sched->ended = NULL;
-		fiber_done(&task->fiber);
-		if (sched->config->measure_stacks)
-			weir__depth_look(task, true);
-		weir__stack_put(&sched->stacks, (char *)task + (sizeof(*task) + 63) / 64 * 64);
-	}
-}
-
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 {
+	sched->until = until;
 	weir__sched_install(sched);
 	fiber_adopt(&sched->loop);
 	weir__clock_set(sched->is_virtual ? &sched->virtual_now : NULL);
@@ -128,7 +141,6 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 			sched->doze = doze_least;
 		else
 			idle(sched);
-		bury(sched);
 	}
 	weir__clock_set(NULL);
 	weir__sched_install(NULL);

@@ -1,4 +1,5 @@
 /* task: the life of a scheduler and of a task. */
+#include "base/alloc.h"
 #include "base/print.h"
 #include "base/thread.h"
 #include "task/depth.h"
@@ -8,7 +9,7 @@
 
 #include <errno.h>
 
-enum { STACK_SIZE = 60 * 1024, STACK_CACHE = 1024 };
+enum { STACK_SIZE = 58 * 1024, STACK_CACHE = 1024 };
 
 static void task_main(void *arg)
 {
@@ -18,6 +19,8 @@ static void task_main(void *arg)
 	int error = -ECANCELED;
 
 	fiber_entered(&task->fiber, sched->left);
+	if (sched->ended)
+		weir__sched_bury(sched);
 	if (!task->cancelled) {
 		task->started = true;
 		error = task->fn(task->arg, &value);
@@ -28,28 +31,35 @@ static void task_main(void *arg)
 static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, void *arg,
 				   void *site)
 {
-	char *end = weir__stack_get(&sched->stacks);
+	char *end = weir__sched_room(sched) ? weir__stack_get(&sched->stacks) : NULL;
 	struct weir__task *task;
+	char *top;
 
 	if (!end)
 		return NULL;
-	task = (struct weir__task *)(void *)(end - (sizeof(*task) + 63) / 64 * 64);
-	*task = (struct weir__task){
-		.sched = sched,
-		.fn = fn,
-		.arg = arg,
-		.cancelled = sched->closing,
-		.older = sched->newest,
-		.id = ++sched->spawned,
-		.site = site,
-	};
-	task->future = weir__future_new();
+	top = end - weir__stack_colour(&sched->stacks, end);
+	task = (struct weir__task *)(void *)(top - (sizeof(*task) + 63) / 64 * 64);
+	task->future = weir__future_new(task);
 	if (!task->future) {
 		weir__stack_put(&sched->stacks, end);
 		return NULL;
 	}
-	task->future->is_task = true;
-	task->future->task = task;
+	/* One by one: the members at the end are not touched before they are used. */
+	task->sched = sched;
+	task->parking = NULL;
+	task->outcome = 0;
+	task->shields = 0;
+	task->cancelled = sched->closing;
+	task->stubborn = false;
+	task->started = false;
+	task->timed = false;
+	task->fn = fn;
+	task->arg = arg;
+	task->older = sched->newest;
+	task->newer = NULL;
+	task->id = ++sched->spawned;
+	task->site = site;
+	task->name[0] = '\0';
 	fiber_init(&task->fiber, end - sched->stacks.size,
 		   (size_t)((char *)task - end) + sched->stacks.size, task_main, task);
 	if (sched->newest)
@@ -66,7 +76,7 @@ struct weir_future *weir_spawn(weir_task_fn *fn, void *arg)
 	struct weir__task *task =
 		self && fn ? task_new(self->sched, fn, arg, __builtin_return_address(0)) : NULL;
 
-	return task ? weir_future_ref(task->future) : NULL;
+	return task ? task->future : NULL;
 }
 
 struct weir_future *weir_self(void)
@@ -86,7 +96,7 @@ static void cancel_all(struct weir__sched *sched)
 /* A number for people; the first is 1. */
 static uint64_t next_who(void)
 {
-	static uint32_t runs;
+	static WEIR__GLOBAL uint32_t runs;
 	uint32_t number = WEIR__ADD(&runs, 1, __ATOMIC_RELAXED) - 1;
 
 	return (uint64_t)(number % WEIR__WHO_HOMES + 1) << WEIR__WHO_HOME_SHIFT;
@@ -118,6 +128,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	if (!task) {
 		weir__bell_done(&sched.bell);
 		weir__stacks_done(&sched.stacks);
+		weir__free(sched.ready.ring);
 		return -ENOMEM;
 	}
 	if (!config->no_fault_handler)
@@ -125,7 +136,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	sched.who = next_who();
 	sched.is_virtual = config->clock == WEIR_CLOCK_VIRTUAL;
 	sched.virtual_now = weir_now();
-	future = weir_future_ref(task->future);
+	future = task->future;
 
 	weir__sched_run(&sched, future);
 	if (config->leftover)
@@ -138,6 +149,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	weir__depth_done(&sched);
 	weir__bell_done(&sched.bell);
 	weir__stacks_done(&sched.stacks);
+	weir__free(sched.ready.ring);
 	error = future->error;
 	if (error == 0 && config->value)
 		*config->value = future->value;
@@ -165,7 +177,7 @@ int weir_yield(void)
 	if (!self)
 		return -EINVAL;
 	weir__sched_ready(self);
-	sched_wait(self->sched);
+	weir__sched_switch(self->sched);
 	return weir__task_told(self) ? -ECANCELED : 0;
 }
 

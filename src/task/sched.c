@@ -1,6 +1,9 @@
 /* task: switching between tasks, and how a task parks. */
 #include "task/sched.h"
 
+#include "base/alloc.h"
+#include "base/hot.h"
+#include "task/depth.h"
 #include "task/future.h"
 
 #include <errno.h>
@@ -8,13 +11,19 @@
 /* Tasks that are ready run this often before the loop looks at timers and other threads. */
 enum { SWITCHES_A_ROUND = 64 };
 
+/* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
+ * those before it run: AHEAD places before its turn, so many LINES below its record and above. */
+enum { MANY = 256, AHEAD = 4, LINES_BELOW = 10, LINES_ABOVE = 2, ROOM_LEAST = 8 };
+
 static WEIR__TLS struct weir__sched *here;
 
 void weir__sched_install(struct weir__sched *sched)
 {
 	here = sched;
 	weir__park_ticks_set(sched ? &sched->ticks : NULL);
-	if (!sched)
+	if (sched)
+		sched->park_self = weir__parker_self();
+	else
 		weir__parker_set(NULL, NULL);
 }
 
@@ -29,49 +38,97 @@ struct weir__task *weir__task_here(void)
 }
 
 /* Between these the ready queue is not to be looked at by a signal handler of this thread. */
-static void queue_enter(struct weir__sched *sched)
+static inline void queue_enter(struct weir__ready *ready)
 {
-	WEIR__POKE(&sched->queue_busy, true);
+	WEIR__POKE(&ready->busy, true);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static void queue_leave(struct weir__sched *sched)
+static inline void queue_leave(struct weir__ready *ready)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	WEIR__POKE(&sched->queue_busy, false);
+	WEIR__POKE(&ready->busy, false);
 }
 
-void weir__sched_ready(struct weir__task *task)
+static WEIR__COLD bool more_room(struct weir__ready *ready)
 {
-	struct weir__sched *sched = task->sched;
+	size_t room = ready->ring ? 2 * (ready->mask + 1) : ROOM_LEAST;
+	struct weir__task **ring = weir__alloc(room * sizeof(*ring));
+	struct weir__task **old;
 
-	queue_enter(sched);
-	task->next_ready = NULL;
-	if (sched->last_ready)
-		sched->last_ready->next_ready = task;
-	else
-		sched->first_ready = task;
-	WEIR__POKE(&sched->last_ready, task);
-	queue_leave(sched);
+	if (!ring)
+		return false;
+	queue_enter(ready);
+	for (size_t i = ready->first; i != ready->next; i++)
+		ring[i & (room - 1)] = ready->ring[i & ready->mask];
+	old = ready->ring;
+	ready->ring = ring;
+	ready->mask = room - 1;
+	queue_leave(ready);
+	weir__free(old);
+	return true;
 }
 
-static struct weir__task *take_ready(struct weir__sched *sched)
+bool weir__sched_room(struct weir__sched *sched)
 {
-	struct weir__task *task;
+	bool enough = sched->ready.ring && sched->task_count <= sched->ready.mask;
 
-	queue_enter(sched);
-	task = sched->first_ready;
-	if (task) {
-		sched->first_ready = task->next_ready;
-		if (!sched->first_ready)
-			sched->last_ready = NULL;
+	return WEIR__LIKELY(enough) || more_room(&sched->ready);
+}
+
+static inline void expect(const struct weir__task *task)
+{
+	const char *record = (const char *)task;
+
+	for (int line = -LINES_BELOW; line < LINES_ABOVE; line++)
+		__builtin_prefetch(record + 64 * line, 1);
+}
+
+static inline void add_ready(struct weir__sched *sched, struct weir__task *task)
+{
+	struct weir__ready *ready = &sched->ready;
+
+	queue_enter(ready);
+	ready->ring[ready->next & ready->mask] = task;
+	WEIR__POKE(&ready->next, ready->next + 1);
+	queue_leave(ready);
+}
+
+WEIR__HOT void weir__sched_ready(struct weir__task *task)
+{
+	add_ready(task->sched, task);
+}
+
+static inline struct weir__task *take_ready(struct weir__sched *sched)
+{
+	struct weir__ready *ready = &sched->ready;
+	size_t first = ready->first;
+	struct weir__task *task = NULL;
+
+	queue_enter(ready);
+	if (first != ready->next) {
+		task = ready->ring[first & ready->mask];
+		ready->first = first + 1;
+		if (ready->next - first > AHEAD && sched->task_count > MANY)
+			expect(ready->ring[(first + AHEAD) & ready->mask]);
 	}
-	queue_leave(sched);
+	queue_leave(ready);
 	return task;
 }
 
+WEIR__HOT __attribute__((noinline)) void weir__sched_bury(struct weir__sched *sched)
+{
+	struct weir__task *task = sched->ended;
+
+	sched->ended = NULL;
+	fiber_done(&task->fiber);
+	if (WEIR__UNLIKELY(sched->config->measure_stacks))
+		weir__depth_look(task, true);
+	weir__stack_put(&sched->stacks, weir__stack_end(&sched->stacks, task));
+}
+
 /* Goes on with `task`, or with the loop when it is NULL. */
-static void go(struct weir__sched *sched, struct weir__task *task, bool last)
+static inline void go(struct weir__sched *sched, struct weir__task *task, bool last)
 {
 	struct weir__task *self = sched->current;
 	struct weir__fiber *from = self ? &self->fiber : &sched->loop;
@@ -80,17 +137,28 @@ static void go(struct weir__sched *sched, struct weir__task *task, bool last)
 		return;
 	sched->current = task;
 	sched->left = from;
-	weir__parker_set(task ? &weir__task_parker : NULL, task);
+	*sched->park_self = task;
+	if (!self || !task)
+		weir__parker_set(task ? &weir__task_parker : NULL, task);
 	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
+	if (sched->ended)
+		weir__sched_bury(sched);
 }
 
-void weir__sched_switch(struct weir__sched *sched)
+/* Straight to the next task if there is one: one switch instead of two. The place of errno is the
+ * thread's and the task stays in its thread, so that two moves make it the task's own. */
+static inline void switch_away(struct weir__sched *sched)
 {
-	/* Straight to the next task if there is one: one switch instead of two. */
-	if (++sched->switches % SWITCHES_A_ROUND != 0)
-		go(sched, take_ready(sched), false);
-	else
-		go(sched, NULL, false);
+	bool loop = ++sched->switches % SWITCHES_A_ROUND == 0;
+	int saved = *sched->thread_errno;
+
+	go(sched, loop ? NULL : take_ready(sched), false);
+	*sched->thread_errno = saved;
+}
+
+WEIR__HOT void weir__sched_switch(struct weir__sched *sched)
+{
+	switch_away(sched);
 }
 
 bool weir__sched_run_one(struct weir__sched *sched)
@@ -114,9 +182,9 @@ bool weir__task_disturb(struct weir__task *task, int outcome)
 	return true;
 }
 
-static bool takes_cancel(const struct weir__task *task)
+static inline bool takes_cancel(const struct weir__task *task)
 {
-	return (task->cancelled || task->sched->closing) && task->shields == 0 && !task->stubborn;
+	return WEIR__UNLIKELY(task->cancelled || task->sched->closing) && task->shields == 0;
 }
 
 bool weir__task_told(struct weir__task *task)
@@ -128,40 +196,66 @@ bool weir__task_told(struct weir__task *task)
 	return told;
 }
 
-static void stay_parked(struct weir__task *task, struct weir__parking *parking, weir_time deadline)
+static WEIR__COLD void stay_until(struct weir__task *task, weir_time deadline)
 {
 	struct weir__sched *sched = task->sched;
 
-	task->parking = parking;
-	task->since = sched->ticks;
-	task->timed = deadline != WEIR_NEVER;
-	if (task->timed)
-		weir__heap_add(&sched->timers, &task->timer, deadline);
-	sched_wait(sched);
+	task->timed = true;
+	weir__heap_add(&sched->timers, &task->timer, deadline);
+	switch_away(sched);
 	if (task->timed)
 		weir__heap_remove(&sched->timers, &task->timer);
-	task->parking = NULL;
+	task->timed = false;
 }
 
-static int task_park(struct weir__parking *parking, weir_time deadline,
-		     enum weir__patience patience)
+/* Parked from the start, the task only switches away: it is made ready once whenever the other side
+ * comes, be it before that. So if it does not want to wait after all, it must be the one to replace
+ * PARKED, or take the turn that is its due. */
+static WEIR__COLD bool step_back(struct weir__parking *parking)
+{
+	uint32_t found = WEIR__PARKED;
+
+	return WEIR__CAS(&parking->word, &found, WEIR__EMPTY, __ATOMIC_RELAXED);
+}
+
+/* The second park of a wait that was given up: parked no more, so if it was notified meanwhile,
+ * nobody has made it ready. */
+static WEIR__COLD int park_again(struct weir__task *task, struct weir__parking *parking)
+{
+	uint32_t found = WEIR__EMPTY;
+
+	task->stubborn = true;
+	if (WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE)) {
+		task->parking = parking;
+		switch_away(task->sched);
+		task->parking = NULL;
+	} else { /* notified; a step that fails synchronises with nobody */
+		(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
+	}
+	task->stubborn = false;
+	return 0;
+}
+
+WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline,
+			       enum weir__patience patience)
 {
 	struct weir__task *task = parking->self;
-	uint32_t found = WEIR__EMPTY;
-	int result;
 
-	task->stubborn = patience == WEIR__MUST;
+	if (WEIR__UNLIKELY(patience == WEIR__MUST))
+		return park_again(task, parking);
+	if (takes_cancel(task) && step_back(parking))
+		return weir__task_told(task) ? -ECANCELED : 0;
 	task->outcome = 0;
-	if (!takes_cancel(task)) {
-		if (WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE))
-			stay_parked(task, parking, patience == WEIR__MUST ? WEIR_NEVER : deadline);
-		else /* notified; a step that fails synchronises with nobody */
-			(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
-	}
+	task->parking = parking;
+	if (WEIR__LIKELY(deadline == WEIR_NEVER))
+		switch_away(task->sched);
+	else
+		stay_until(task, deadline);
+	task->parking = NULL;
 	/* A grant that came together with a cancel is not kept: the caller passes it on. */
-	result = weir__task_told(task) ? -ECANCELED : task->outcome;
-	task->stubborn = false;
-	return result;
+	if (takes_cancel(task))
+		return weir__task_told(task) ? -ECANCELED : 0;
+	return task->outcome;
 }
 
 static void deliver_wake_up(struct weir__message *message)
@@ -170,20 +264,38 @@ static void deliver_wake_up(struct weir__message *message)
 							offsetof(struct weir__task, wake_up)));
 }
 
-static void task_unpark(struct weir__parking *parking)
+static void post_wake_up(struct weir__task *task)
+{
+	task->wake_up.deliver = deliver_wake_up;
+	weir__sched_post(task->sched, &task->wake_up);
+}
+
+/* The task is there as long as it has not been notified and made ready. */
+WEIR__HOT static void task_unpark(struct weir__parking *parking)
 {
 	struct weir__task *task = parking->self;
+	struct weir__sched *sched = task->sched;
+	uint32_t found;
 
-	if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_ACQ_REL) != WEIR__PARKED)
+	if (WEIR__UNLIKELY(sched != here)) {
+		if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_ACQ_REL) == WEIR__PARKED)
+			post_wake_up(task);
 		return;
-	/* The task was parked, so it stays until we make it ready. The loop must not find something
-	 * ready after it has looked, so from a signal handler that interrupted it the way is the
-	 * inbox, which it looks at last. */
-	if (task->sched == here && here->current && !WEIR__PEEK(&here->queue_busy)) {
-		weir__sched_ready(task);
+	}
+	/* Only the task's own thread writes the word, but for the one who unparks, and that is us:
+	 * no need for a step. */
+	found = WEIR__LOAD(&parking->word, __ATOMIC_RELAXED);
+	WEIR__POKE(&parking->word, WEIR__NOTIFIED);
+	if (found != WEIR__PARKED)
+		return;
+	/* The loop must not find something ready after it has looked, so from a signal handler that
+	 * interrupted it the way is the inbox, which it looks at last. */
+	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
+		add_ready(sched, task);
+		if (sched->task_count > MANY)
+			expect(task);
 	} else {
-		task->wake_up.deliver = deliver_wake_up;
-		weir__sched_post(task->sched, &task->wake_up);
+		post_wake_up(task);
 	}
 }
 
@@ -198,6 +310,7 @@ const struct weir__parker weir__task_parker = {
 	.park = task_park,
 	.unpark = task_unpark,
 	.who = task_who,
+	.begin = WEIR__PARKED,
 };
 
 void weir__sched_post(struct weir__sched *sched, struct weir__message *message)
@@ -223,9 +336,14 @@ void weir__sched_end(struct weir__task *task, int error, intptr_t value)
 	else
 		sched->newest = task->older;
 	sched->task_count--;
-	(void)weir__future_end(future, error, value);
-	weir_future_unref(future);
+	weir__future_end_own(future, error, value);
 	sched->ended = task;
-	go(sched, NULL, true);
+	/* The loop must see the end of what it waits for before anybody else runs. And where stacks
+	 * are measured that is done in the loop, lest it counts as the next task's. */
+	if (future != sched->until && !sched->config->measure_stacks &&
+	    ++sched->switches % SWITCHES_A_ROUND != 0)
+		go(sched, take_ready(sched), true);
+	else
+		go(sched, NULL, true);
 	__builtin_unreachable();
 }

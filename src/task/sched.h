@@ -6,7 +6,9 @@
  * HOW A TASK WAITS. It parks on a parking (see park/park.h). Whoever replaces PARKED in the
  * parking's word makes the task ready: unpark by NOTIFIED, from any thread; a timer, a cancel or a
  * deadlock by EMPTY, in the scheduler's own thread, leaving the reason in task->outcome. There is
- * exactly one of them, so a task is in the ready queue at most once.
+ * exactly one of them, so a task is in the ready queue at most once. A task's parking is PARKED
+ * from the start, and not only when the task has switched away: nobody else looks at the ready
+ * queue before that.
  *
  * THE INBOX is a stack of messages that other threads push and the scheduler takes whole. A
  * scheduler about to sleep puts a marker there; whoever pushes on top of the marker, and nobody
@@ -21,6 +23,7 @@
 
 #include "base/bell.h"
 #include "base/fault.h"
+#include "base/habit.h"
 #include "base/heap.h"
 #include "park/park.h"
 #include "task/fiber.h"
@@ -34,47 +37,57 @@ struct weir__message {
 	void (*deliver)(struct weir__message *message);
 };
 
-/* A task. It lies at the top of its own stack, so that a parked task costs one page. */
+/* A task. It lies at the top of its own stack, so that a parked task costs one page; what every
+ * wait needs comes first, next to the frames of the calls that wait. */
 struct weir__task {
 	struct weir__fiber fiber;
-	struct weir__task *next_ready;
 	struct weir__sched *sched;
-	struct weir_future *future;
-	weir_task_fn *fn;
-	void *arg;
-
 	struct weir__parking *parking; /* while it waits */
-	struct weir__heap_node timer;
-	struct weir__message wake_up; /* from another thread */
-	int outcome;                  /* why it was made ready other than by unpark */
+	int outcome;                   /* why it was made ready other than by unpark */
 	uint32_t shields;
-	bool timed;
 	bool cancelled; /* and not told yet */
 	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
 	bool started;
+	bool timed;
+	struct weir_future *future;
 
+	weir_task_fn *fn;
+	void *arg;
 	struct weir__task *older; /* all tasks that have not ended */
 	struct weir__task *newer;
 
 	/* For people. */
 	bool listed; /* in a report that is being written */
 	uint64_t id;
-	uint64_t since; /* the ticks when it began to wait */
-	void *site;     /* where it was spawned */
+	void *site; /* where it was spawned */
 	char name[24];
+
+	/* Set when they are used. */
+	struct weir__message wake_up; /* from another thread */
+	struct weir__heap_node timer;
+};
+
+/* Tasks that are ready, in order: a ring with room for all that there are, so that making one ready
+ * cannot fail, and those that run soon can be fetched beforehand. */
+struct weir__ready {
+	struct weir__task **ring;
+	size_t mask;  /* the room, a power of two, less one */
+	size_t first; /* these two only grow */
+	size_t next;
+	bool busy; /* it is being changed: a signal handler keeps out */
 };
 
 struct weir__sched {
 	struct weir__task *current;
-	struct weir__task *first_ready;
-	struct weir__task *last_ready;
-	bool queue_busy;          /* the ready queue is being changed: a signal handler keeps out */
+	struct weir__ready ready;
 	struct weir__fiber loop;  /* the thread's own stack */
 	struct weir__fiber *left; /* the fiber that ran before this one */
-	struct weir__task *ended; /* its stack is still in use until the loop runs */
+	void **park_self; /* where this thread's park layer keeps who waits: the current task */
+	struct weir__task *ended; /* its stack is in use until somebody else runs */
 	struct weir__heap timers;
 	struct weir__stacks stacks;
-	struct weir__site *sites; /* if stacks are measured */
+	struct weir__site *sites;        /* if stacks are measured */
+	const struct weir_future *until; /* tasks run until this one has ended */
 	struct weir__task *newest;
 	size_t task_count;
 	uint64_t spawned;
@@ -86,7 +99,9 @@ struct weir__sched {
 	struct weir__message *inbox; /* shared: NULL, messages or &marker */
 	struct weir__message marker;
 	struct weir__bell bell;
-	weir_time doze;     /* how long the next sleep without a deadline is */
+	weir_time doze; /* how long the next sleep without a deadline is */
+	struct weir__habit spinning;
+	struct weir__habit yielding;
 	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
 
 	struct weir__fault_watch watch; /* for stacks that overflow */
@@ -116,8 +131,16 @@ static inline struct weir__task *weir__sched_oldest(const struct weir__sched *sc
 /* From the loop: lets the first ready task run, and those after it. Whether there was one. */
 bool weir__sched_run_one(struct weir__sched *sched);
 
+/* Makes room in the ready queue for one task more. Whether there was memory. */
+bool weir__sched_room(struct weir__sched *sched);
+
 /* In the scheduler's thread: appends to the ready queue. */
 void weir__sched_ready(struct weir__task *task);
+
+/* After a switch: gives back the stack of a task that has ended, which could not do so itself. Not
+ * inline, for a task that ends never leaves its frames, and an instrumented one would stay marked.
+ */
+void weir__sched_bury(struct weir__sched *sched);
 
 /* In the scheduler's thread: ends the wait of a task with `outcome`, if it waits and nobody else
  * has ended it yet. Whether it did. */
@@ -143,17 +166,9 @@ void weir__sched_settle(struct weir__sched *sched);
  */
 bool weir__sched_stuck(struct weir__sched *sched);
 
-/* The switch away from a task, and how a task calls it: lets others run until it is made ready
- * again. Its errno is its own, whatever the others do meanwhile; the place is the thread's and the
- * task stays in its thread, so that two moves are the whole price. */
+/* From a task: lets others run until it is made ready again. Its errno is its own, whatever the
+ * others do meanwhile. */
 void weir__sched_switch(struct weir__sched *sched);
-static inline void sched_wait(struct weir__sched *sched)
-{
-	int saved = *sched->thread_errno;
-
-	weir__sched_switch(sched);
-	*sched->thread_errno = saved;
-}
 
 extern const struct weir__parker weir__task_parker;
 

@@ -4,12 +4,17 @@
  * its first stack holds the slab's own record. */
 #include "task/stack.h"
 
+#include "base/alloc.h"
+#include "base/hot.h"
 #include "base/pages.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <string.h>
+#include <weir/base.h>
 
-enum { SLAB_STACKS = 512 };
+enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512, AHEAD = 4 };
+
+enum { COLOURS = 32, COLOUR_STEP = 64, COLOUR_MOST = (COLOURS - 1) * COLOUR_STEP };
 
 static const size_t size_most = (size_t)1 << 30;
 
@@ -28,7 +33,7 @@ int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most
 
 	if (size > size_most)
 		return -EINVAL;
-	while (whole < size + weir__page_size())
+	while (whole < size + COLOUR_MOST + weir__page_size())
 		whole *= 2;
 	*stacks = (struct weir__stacks){ .size = whole, .warm_most = warm_most };
 	return 0;
@@ -44,6 +49,8 @@ void weir__stacks_done(struct weir__stacks *stacks)
 		weir__pages_unmap(slab, stacks->size * SLAB_STACKS);
 	}
 	stacks->slabs = NULL;
+	weir__free(stacks->warm);
+	stacks->warm = NULL;
 }
 
 static struct weir__slab *slab_new(struct weir__stacks *stacks)
@@ -89,34 +96,81 @@ static void *slab_get(struct weir__stacks *stacks, struct weir__slab *slab)
 	return (char *)slab + stacks->size * (index + 1);
 }
 
-void *weir__stack_get(struct weir__stacks *stacks)
+static inline size_t colour(const struct weir__stacks *stacks, const void *end)
 {
-	void *end = stacks->warm;
+	unsigned place = (unsigned)((uintptr_t)end >> __builtin_ctzl(stacks->size));
+
+	return place % COLOURS * COLOUR_STEP;
+}
+
+WEIR__HOT size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
+{
+	return colour(stacks, end);
+}
+
+WEIR__HOT void *weir__stack_end(const struct weir__stacks *stacks, const void *inside)
+{
+	return (void *)(((uintptr_t)inside | (stacks->size - 1)) + 1);
+}
+
+/* What a new task writes, on a stack that is to be used soon. */
+static inline void expect(const struct weir__stacks *stacks, const char *end)
+{
+	const char *top = end - colour(stacks, end);
+
+	for (int line = 1; line <= 6; line++)
+		__builtin_prefetch(top - 64 * line, 1);
+}
+
+WEIR__HOT void *weir__stack_get(struct weir__stacks *stacks)
+{
 	struct weir__slab *slab;
 
-	if (end) {
-		stacks->warm = ((void **)end)[-1];
-		stacks->warm_count--;
-		return end;
+	if (WEIR__LIKELY(stacks->warm_count > 0)) {
+		if (stacks->warm_count > AHEAD)
+			expect(stacks, stacks->warm[stacks->warm_count - 1 - AHEAD]);
+		return stacks->warm[--stacks->warm_count];
 	}
 	slab = stacks->with_room ? stacks->with_room : slab_new(stacks);
 	return slab ? slab_get(stacks, slab) : NULL;
 }
 
-void weir__stack_put(struct weir__stacks *stacks, void *end)
+static WEIR__COLD bool more_room(struct weir__stacks *stacks)
+{
+	size_t room = stacks->warm_room ? 2 * stacks->warm_room : WARM_ROOM_LEAST;
+	void **warm = weir__alloc(room * sizeof(*warm));
+
+	if (!warm)
+		return false;
+	if (stacks->warm_count > 0)
+		memcpy(warm, stacks->warm, stacks->warm_count * sizeof(*warm));
+	weir__free(stacks->warm);
+	stacks->warm = warm;
+	stacks->warm_room = room;
+	return true;
+}
+
+static bool keep_warm(struct weir__stacks *stacks, void *end)
+{
+	if (stacks->warm_count == stacks->warm_room && !more_room(stacks))
+		return false;
+	stacks->warm[stacks->warm_count++] = end;
+	return true;
+}
+
+WEIR__HOT void weir__stack_put(struct weir__stacks *stacks, void *end)
 {
 	char *stack = (char *)end - stacks->size;
 	struct weir__slab *slab;
 	unsigned index;
 
-	/* If the kernel will not take the pages back, the stack stays warm. */
-	if (stacks->warm_count < stacks->warm_most ||
-	    !weir__pages_discard(stack + weir__page_size(), stacks->size - weir__page_size())) {
-		((void **)end)[-1] = stacks->warm;
-		stacks->warm = end;
-		stacks->warm_count++;
+	if (stacks->warm_count < stacks->warm_most && keep_warm(stacks, end))
 		return;
-	}
+	/* If the kernel will not take the pages back, the stack stays warm. Without room for that,
+	 * too, its memory is merely not given back before the next time. */
+	if (!weir__pages_discard(stack + weir__page_size(), stacks->size - weir__page_size()) &&
+	    keep_warm(stacks, end))
+		return;
 	slab = (struct weir__slab *)((uintptr_t)stack & ~(stacks->size * SLAB_STACKS - 1));
 	index = (unsigned)((size_t)(stack - (char *)slab) / stacks->size);
 	if (slab->used == SLAB_STACKS && slab->cold_count == 0) {
@@ -129,7 +183,7 @@ void weir__stack_put(struct weir__stacks *stacks, void *end)
 
 size_t weir__stack_usable(const struct weir__stacks *stacks)
 {
-	return stacks->size - weir__page_size();
+	return stacks->size - COLOUR_MOST - weir__page_size();
 }
 
 size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, const void *address)

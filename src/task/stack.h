@@ -3,6 +3,11 @@
  * A million stacks must stay far below the kernel's limit on mappings (65,530), so many of them
  * share one mapping, a slab; see weir__page_guard for what that means for the guards.
  *
+ * COLOURS. Every stack ends at a multiple of its size, so the same few of a cache's sets would hold
+ * all that is hot. A task therefore begins a few cache lines below the end of its stack, fewer or
+ * more by the stack's place; weir__stack_colour says how many bytes. They stay within half a page,
+ * so that a task that needs little still touches one page only.
+ *
  * Memory is touched a page at a time from the top. The stacks given back last are kept as they are,
  * up to `warm_most` of them; the pages of the others go back to the kernel and only their places
  * are kept. A pool belongs to one scheduler and is not synchronised. */
@@ -17,7 +22,8 @@ struct weir__stacks {
 	size_t size; /* of one stack with its guard, a power of two */
 	size_t warm_most;
 	size_t warm_count;
-	void *warm; /* the newest first, linked through their topmost words */
+	size_t warm_room;
+	void **warm; /* the newest last; a list through the stacks would have to fetch each */
 	struct weir__slab *slabs;
 	struct weir__slab *with_room; /* those that have a stack to give */
 };
@@ -31,7 +37,13 @@ void weir__stacks_done(struct weir__stacks *stacks);
 void *weir__stack_get(struct weir__stacks *stacks);
 void weir__stack_put(struct weir__stacks *stacks, void *end);
 
-/* How many bytes a task may use of each. */
+/* The end of the stack that an address is on. */
+void *weir__stack_end(const struct weir__stacks *stacks, const void *inside);
+
+/* How far below its end a stack begins. */
+size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end);
+
+/* How many bytes a task may use of each, whatever its colour. */
 size_t weir__stack_usable(const struct weir__stacks *stacks);
 
 /* How far `address` is below the stack that `inside` lies in, if it is in the page that faults; 0

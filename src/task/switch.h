@@ -11,7 +11,11 @@ typedef void *weir__context;
 weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *), void *arg);
 
 /* Leaves the running context in *from and goes on with `to`. Returns when somebody switches back.
- */
+ * Inline where that is worth it, but not behind another seam: a test brings a switch of its own. */
+#if defined(__x86_64__) && !defined(WEIR_SEAM_HEADER)
+#include "task/switch_x86_64.h"
+#else
 void weir__context_switch(weir__context *from, weir__context to);
+#endif
 
 #endif

@@ -1,47 +1,11 @@
-/* task: the switch on x86-64, System V ABI.
- *
- * A call may change every register but rbx, rbp, r12-r15 and rsp: the caller's compiler has saved
- * the rest. So the switch pushes those six, stores rsp, loads the other rsp and pops. The return
- * address is where that context left off; it is jumped to, for a return would be predicted to go
- * back to the context that is being left, and miss each time.
- *
- *     from the saved rsp up:  r15  r14  r13  r12  rbx  rbp  return address
- *
- * The ABI also preserves the control words of mxcsr and the x87 unit. They are left alone, so that
- * a rounding mode belongs to the thread and not to the task, for they would double the price.
+/* task: where a new context begins on x86-64. The switch itself is in switch_x86_64.h.
  *
  * Alignment: rsp is a multiple of 16 before a call, so 8 less at the start of a function. A new
- * context starts by that jump, not by a call; weir__context_new leaves rsp a multiple of 16 then.
+ * context starts by a jump, not by a call; weir__context_new leaves rsp a multiple of 16 then.
  */
 	.text
-	.globl weir__context_switch
-	.hidden weir__context_switch
-	.type weir__context_switch, @function
-	.p2align 4
-weir__context_switch:
-	.cfi_startproc
-	endbr64
-	pushq %rbp
-	pushq %rbx
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
-	movq %rsp, (%rdi)
-	movq %rsi, %rsp
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbx
-	popq %rbp
-	popq %rcx
-	notrack jmpq *%rcx
-	.cfi_endproc
-	.size weir__context_switch, . - weir__context_switch
-
-/* The first jump to a new context lands here, with the function in rbx and its argument in r12. An
- * undefined return address ends a debugger's walk up the stack. */
+/* The first switch to a new context lands here, with the function in rbx and its argument in r12.
+ * An undefined return address ends a debugger's walk up the stack. */
 	.globl weir__context_start
 	.hidden weir__context_start
 	.type weir__context_start, @function
@@ -56,7 +20,7 @@ weir__context_start:
 	.cfi_endproc
 	.size weir__context_start, . - weir__context_start
 
-/* To the linker: indirect branches land on endbr64 here, but returns do not match calls, so a
+/* To the linker: indirect branches land on endbr64 here, but stacks are switched, so a
  * program with this in it runs without a shadow stack. */
 	.section .note.gnu.property, "a", @note
 	.p2align 3

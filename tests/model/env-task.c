@@ -123,6 +123,20 @@ void weir__stack_put(struct weir__stacks *stacks, void *end)
 	memory_bury_all(i);
 }
 
+void *weir__stack_end(const struct weir__stacks *stacks, const void *inside)
+{
+	(void)stacks;
+	return memory_stack_top(memory_stack_of(inside));
+}
+
+/* All alike, so that there is less to compare. */
+size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
+{
+	(void)stacks;
+	(void)end;
+	return 0;
+}
+
 /* The one that was left for the strand that runs now. */
 static struct strand *left;
 
@@ -156,6 +170,8 @@ void weir__context_switch(weir__context *from, weir__context to)
 	struct strand *self = thread_strand(engine.current);
 	struct strand *next = to;
 
+	/* What the last step did is this strand's, and the next one is another's. */
+	oracle_observe(engine.current);
 	*from = self;
 	memory_check_stack((int)(next - world.strands));
 	engine.current->strand = (uint8_t)(next - world.strands);
@@ -200,6 +216,14 @@ void weir__depth_look(struct weir__task *task, bool ended)
 {
 	(void)task;
 	(void)ended;
+}
+
+int weir__depth_uses(struct weir__sched *sched, struct weir_stack_use *uses, size_t n)
+{
+	(void)sched;
+	(void)uses;
+	(void)n;
+	return 0;
 }
 
 void weir__depth_print(FILE *stream, struct weir__sched *sched)

@@ -107,6 +107,11 @@ void *weir__alloc(size_t size)
 	return memory_alloc(size);
 }
 
+void *weir__alloc_small(size_t size)
+{
+	return weir__alloc(size);
+}
+
 void weir__free(void *memory)
 {
 	if (!memory)

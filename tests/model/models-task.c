@@ -117,6 +117,23 @@ TASK(root_that_cancels)
 
 RUN(run_and_cancel, root_that_cancels)
 
+/* It is told before it waits, unless the permit comes first. */
+TASK(task_cancels_itself)
+{
+	m_cancel_task(0);
+	pass_if_granted(m_acquire(1), 1);
+	return 0;
+}
+
+TASK(root_of_cancelled)
+{
+	m_spawn(0, task_cancels_itself);
+	end_child(0);
+	return 0;
+}
+
+RUN(run_cancelled, root_of_cancelled)
+
 TASK(root_that_hands_over)
 {
 	int result;
@@ -308,6 +325,13 @@ static const struct model models[] = {
 		.permits = 1,
 		.held = 1,
 		.threads = { cancel_and_release, run_and_hand_over },
+	},
+	{
+		.name = "task_cancelled_before_it_waits",
+		.promise = "P5, CHECKLIST 10: cancelled, it steps back from a wait, or passes on",
+		.permits = 1,
+		.held = 1,
+		.threads = { release, run_cancelled, pass },
 	},
 	{
 		.name = "task_timeout_vs_hand_off",

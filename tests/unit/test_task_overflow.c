@@ -38,7 +38,7 @@ TEST(an_overflow_names_the_task_and_ends_the_process)
 
 	assert_end(end, SIGSEGV, 0);
 	assert_contains(end.said,
-			"weir: task 2 \"digger\" has overflowed its stack of 61440 bytes");
+			"weir: task 2 \"digger\" has overflowed its stack of 59456 bytes");
 	assert_contains(end.said, "it runs the function at ");
 	assert_contains(end.said, "stack_size");
 }

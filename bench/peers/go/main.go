@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"sort"
 	"strconv"
 	"strings"
@@ -106,12 +107,19 @@ func ask[G gate](question string, open func(int) G, a arguments) {
 	switch question {
 	case "pair":
 		pair(open(a.count("permits", 1)), a)
-	case "contended":
+	case "contended", "schedulers":
 		contended(open(a.count("permits", 1)), a)
 	case "handoff":
 		handoff(open(1), open(1), a)
+	case "pingpong":
+		runtime.GOMAXPROCS(1)
+		handoff(open(1), open(1), a)
 	case "waiters":
 		waiters(open, a)
+	case "tasks":
+		tasks(open, a)
+	case "gather":
+		gather(a)
 	default:
 		panic("no such question: " + question)
 	}

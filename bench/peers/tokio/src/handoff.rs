@@ -4,6 +4,7 @@
 use crate::{print, Arguments, Chunks};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 const CHUNK: usize = 64;
@@ -36,9 +37,8 @@ async fn round_trips(table: &Table, seconds: f64) -> f64 {
     }
 }
 
-pub fn measure(arguments: &Arguments) {
+pub fn measure(arguments: &Arguments, runtime: Runtime) {
     let seconds = arguments.number("seconds", 0.2);
-    let runtime = crate::runtime(arguments.count("workers", 2));
     let table = Arc::new(Table {
         sides: [Semaphore::new(0), Semaphore::new(0)],
         over: AtomicBool::new(false),

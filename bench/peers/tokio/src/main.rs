@@ -5,8 +5,10 @@
 //! Tasks stand where the others have threads, on a runtime of as many workers as it is told.
 
 mod contended;
+mod gather;
 mod handoff;
 mod pair;
+mod tasks;
 mod waiters;
 
 use std::time::Instant;
@@ -62,6 +64,16 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// Repeats what takes less than the time given, `least` times at least; the middle result.
+pub fn repeat(seconds: f64, least: usize, mut measure: impl FnMut() -> f64) -> f64 {
+    let start = Instant::now();
+    let mut results = Vec::new();
+    while results.len() < least || start.elapsed().as_secs_f64() < seconds {
+        results.push(measure());
+    }
+    median(results)
+}
+
 /// Times chunks of `size` operations until the time is over; the middle one counts.
 pub struct Chunks {
     size: usize,
@@ -104,9 +116,12 @@ fn main() {
 
     match question.as_str() {
         "pair" => pair::measure(&arguments),
-        "contended" => contended::measure(&arguments),
-        "handoff" => handoff::measure(&arguments),
+        "contended" | "schedulers" => contended::measure(&arguments),
+        "handoff" => handoff::measure(&arguments, runtime(arguments.count("workers", 2))),
+        "pingpong" => handoff::measure(&arguments, current_thread_runtime()),
         "waiters" => waiters::measure(&arguments),
+        "tasks" => tasks::measure(&arguments),
+        "gather" => gather::measure(&arguments),
         _ => panic!("no such question: {}", question),
     }
 }

@@ -1,7 +1,7 @@
 //! What a waiter costs when there are very many: tasks that all queue for 3 permits and go through,
 //! and queued acquires that are dropped from the middle of the queue. All on one thread.
 
-use crate::{print, Arguments};
+use crate::{print, repeat, Arguments};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -91,16 +91,6 @@ async fn cancel(count: usize, places: &[usize]) -> f64 {
     start.elapsed().as_nanos() as f64 / places.len() as f64
 }
 
-/// Repeats what takes less than the time given; the middle result.
-fn repeat(seconds: f64, mut measure: impl FnMut() -> f64) -> f64 {
-    let start = Instant::now();
-    let mut results = Vec::new();
-    while results.is_empty() || start.elapsed().as_secs_f64() < seconds {
-        results.push(measure());
-    }
-    crate::median(results)
-}
-
 /// A fixed shuffle.
 fn shuffled(places: &[usize]) -> Vec<usize> {
     let mut places = places.to_vec();
@@ -113,7 +103,7 @@ fn shuffled(places: &[usize]) -> Vec<usize> {
 }
 
 fn cancel_in_order(runtime: &Runtime, seconds: f64, count: usize, places: &[usize]) -> f64 {
-    repeat(seconds, || {
+    repeat(seconds, 1, || {
         let places = places.to_vec();
         let task = runtime.spawn(async move { cancel(count, &places).await });
         runtime.block_on(task).unwrap()
@@ -127,7 +117,7 @@ pub fn measure(arguments: &Arguments) {
     let runtime = crate::current_thread_runtime();
     let mut bytes = 0.0;
 
-    let through = repeat(seconds, || {
+    let through = repeat(seconds, 1, || {
         runtime.block_on(async {
             let (ns, each) = pass_through(count).await;
             bytes = each;
