@@ -181,8 +181,10 @@ def main():
     module = sys.modules["__main__"]
     tests = [name for name in vars(module) if name.startswith("test_")]
     failed = 0
-    # As a shell gives them to a command in the foreground.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # As a shell gives them to a command in the foreground, also when it has put us in the background.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in tests:
         if wanted and name not in wanted:
             continue
