@@ -227,8 +227,9 @@ void weir_lease_get(const struct weir_lease *lease, struct weir_lease_info *ret_
 static int bind(struct weir_lease *lease)
 {
 	char *error = NULL;
-	bool keep;
+	bool held;
 	int fd;
+	int kept;
 
 	if (!weir__lease_check(lease))
 		return stale(lease);
@@ -240,20 +241,23 @@ static int bind(struct weir_lease *lease)
 	if (lease->store->engine->bind == NULL)
 		return weir__fail(-ENOTSUP, "this store cannot bind a lease to processes");
 	fd = lease->store->engine->bind(lease->store, lease, &error);
+	if (fd == -ESTALE)
+		return stale(lease);
 	if (fd < 0) {
 		(void)weir__fail(fd, "%s", error != NULL ? error : weir_strerror(fd));
 		weir__free(error);
 		return fd;
 	}
 	weir__lock(&lease->lock);
-	keep = lease->bound_fd < 0 && lease->state == WEIR__HELD;
-	if (keep)
+	held = lease->state == WEIR__HELD;
+	/* Another thread may have done the same meanwhile: one is enough. */
+	if (held && lease->bound_fd < 0)
 		lease->bound_fd = fd;
+	kept = lease->bound_fd;
 	weir__unlock(&lease->lock);
-	if (keep)
-		return fd;
-	weir__descriptor_close(fd);
-	return stale(lease);
+	if (kept != fd)
+		weir__descriptor_close(fd);
+	return held ? kept : stale(lease);
 }
 
 int weir_lease_bind_fd(struct weir_lease *lease)

@@ -414,9 +414,8 @@ static void note_grants(struct tape *tape, weir_time since)
 static void expire(struct tape *tape)
 {
 	weir_time first = tape->brief_until, last;
-	uint32_t limit = tape->book.rec.limit;
-	bool pause = limit != 0 && (brief_ones(tape, &last) > 1 ||
-				    tape->brief_gone - tape->brief_until > BRIEF / 4);
+	uint32_t limit = tape->book.rec.limit, count = brief_ones(tape, &last);
+	bool pause = limit != 0 && (count > 1 || tape->brief_gone - first > BRIEF / 4);
 	struct weir__claim *claim;
 
 	if (first == 0)
@@ -493,7 +492,7 @@ TASK(play)
 	agree(tape, weir__rules_resize(&tape->book.rec, tape->now, 3), 0);
 	for (int i = 0; i < STEPS && !is_over(tape); i++) {
 		step(tape);
-		if (tape->brief_until != 0 && weir_now() > tape->brief_until - BRIEF / 5) {
+		if (tape->brief_until != 0 && weir_now() > tape->brief_until - BRIEF / 2) {
 			/* Before they expire, let them; if it is too late for that, give up. */
 			if (late(tape)) {
 				tape->too_slow = true;

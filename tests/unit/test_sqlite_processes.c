@@ -153,6 +153,35 @@ TEST(many_die_at_once_L11)
 	weir_store_close(store);
 }
 
+static void ask_too_much(int from, int to)
+{
+	struct weir_store *store = lite_open();
+	struct weir_request request = { .name = "a", .weight = 2, .deadline = LONG };
+	struct weir_lease *lease;
+
+	(void)from;
+	if (weir_acquire(store, &request, &lease) != -E2BIG)
+		_exit(2);
+	other_says(to);
+	weir_store_close(store);
+}
+
+/* It is told, and does not learn it from a heartbeat. */
+TEST(a_waiter_that_became_too_heavy_is_told_CHECKLIST_18)
+{
+	struct weir_store *store = lite_open();
+	struct weir_lease *lease = lite_acquire(store, "a", 2, 0);
+	struct other waiter = other_start(ask_too_much);
+
+	lite_await("SELECT waiting FROM semaphore", 1);
+	assert_int_equal(weir_set_limit(store, "a", 1), 0);
+	other_await(&waiter);
+	assert_int_equal(other_end(&waiter), 0);
+	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
+	weir_store_close(store);
+}
+
 /* A lower fence cannot come back: the stopped process wakes up and is told. */
 static void hold_shortly(int from, int to)
 {
@@ -417,6 +446,63 @@ TEST(an_evicted_holder_is_told)
 	weir_store_close(store);
 }
 
+static int64_t holder_pid;
+
+static int note_holder(void *arg, const struct weir_claim_info *info)
+{
+	(void)arg;
+	holder_pid = info->pid;
+	return 0;
+}
+
+static struct weir_lease *retry(struct weir_store *store)
+{
+	static const struct weir_visitor visitor = { .holder = note_holder };
+	struct weir_request request = { .name = "a", .request_id = "x" };
+	struct weir_lease *lease = NULL;
+
+	assert_int_equal(weir_acquire(store, &request, &lease), 0);
+	assert_int_equal(weir_list(store, NULL, 0, &visitor, NULL), 0);
+	return lease;
+}
+
+/* Both believe in it, so the death of one does not end it. */
+TEST(a_lease_that_two_processes_have_outlives_one_of_them_L4_L5)
+{
+	struct weir_store *store = lite_open();
+	struct other holder = other_start(hold_until_lost);
+	struct weir_lease *lease, *none;
+
+	other_await(&holder);
+	lease = retry(store);
+	assert_int_equal(holder_pid, 0);
+	other_kill(&holder);
+	assert_int_equal(lite_try(store, "a", &none), -EAGAIN);
+	assert_int_equal(weir_renew(lease, 0), 0);
+	assert_int_equal(weir_release(lease), 0);
+	assert_int_equal(lite_sql("SELECT held FROM semaphore"), 0);
+	weir_lease_unref(lease);
+	weir_store_close(store);
+}
+
+/* It would be nobody's, and is the retrying one's. */
+TEST(a_retry_of_the_dead_is_the_holder_L6)
+{
+	struct weir_store *store = lite_open(), *another = lite_open();
+	struct other holder = other_start(hold_until_lost);
+	struct weir_lease *lease, *none;
+
+	other_await(&holder);
+	other_kill(&holder);
+	lease = retry(store);
+	assert_int_equal(holder_pid, getpid());
+	assert_int_equal(lite_try(another, "a", &none), -EAGAIN);
+	weir_lease_unref(lease); /* gives it back */
+	lite_await("SELECT held FROM semaphore", 0);
+	weir_store_close(another);
+	weir_store_close(store);
+}
+
 TEST(leftovers_of_the_dead_are_swept)
 {
 	struct other holder = other_start(hold);
@@ -454,8 +540,8 @@ TEST(a_child_keeps_no_lock_CHECKLIST_73)
 }
 
 other_fn *const other_parts[] = {
-	hold,       wait_then_say, wait_long,       hold_shortly,
-	hold_bound, hold_detached, hold_until_lost, NULL,
+	hold,          wait_then_say,   wait_long,    hold_shortly, hold_bound,
+	hold_detached, hold_until_lost, ask_too_much, NULL,
 };
 
 int main(int argc, char **argv)
@@ -468,6 +554,7 @@ int main(int argc, char **argv)
 		SLOW_TEST(a_killed_holder_does_not_turn_a_try_away_L11),
 		SLOW_TEST(a_killed_waiter_is_passed_over_CHECKLIST_94),
 		SLOW_TEST(many_die_at_once_L11),
+		SLOW_TEST(a_waiter_that_became_too_heavy_is_told_CHECKLIST_18),
 		SLOW_TEST(a_stopped_holder_loses_its_lease_CHECKLIST_35),
 		SLOW_TEST(a_pid_that_was_given_again_is_another_process),
 		SLOW_TEST(a_process_elsewhere_lives_while_its_socket_does),
@@ -477,6 +564,8 @@ int main(int argc, char **argv)
 		SLOW_TEST(a_release_ends_the_binding),
 		SLOW_TEST(a_detached_lease_outlives_its_process),
 		SLOW_TEST(an_evicted_holder_is_told),
+		SLOW_TEST(a_lease_that_two_processes_have_outlives_one_of_them_L4_L5),
+		SLOW_TEST(a_retry_of_the_dead_is_the_holder_L6),
 		SLOW_TEST(leftovers_of_the_dead_are_swept),
 		SLOW_TEST(a_child_keeps_no_lock_CHECKLIST_73),
 	};

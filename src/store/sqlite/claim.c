@@ -224,9 +224,9 @@ void weir__lite_claim_own(struct weir__lite_sem *sem, struct weir__lite_claim *c
 {
 	sqlite3_stmt *statement = weir__lite_use(sem->lite, WEIR__SQL_OWN);
 
-	claim->who = sem->lite->self;
 	sqlite3_bind_int64(statement, 1, claim->id);
 	bind_who(statement, 2, &claim->who);
+	sqlite3_bind_int64(statement, 6, claim->detached);
 	weir__lite_run(sem->lite, statement);
 }
 
