@@ -138,6 +138,9 @@ void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
 
 void weir__lite_fail(struct weir__lite *lite, int result)
 {
+	/* A text that cannot be had for want of memory looks like one that is not there. */
+	if (result == SQLITE_CORRUPT && sqlite3_errcode(lite->db) == SQLITE_NOMEM)
+		result = SQLITE_NOMEM;
 	if (lite->failed == SQLITE_OK)
 		lite->failed = result;
 }
