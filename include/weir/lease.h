@@ -2,8 +2,8 @@
  *
  * WHAT IT IS
  *     A lease is the right to use some permits of a named semaphore until it expires or is given
- *     back. Whoever dies while holding one loses it: at once on the same machine where the store
- * can see it, after its time to live elsewhere.
+ *     back. Whoever dies while holding one loses it: at once where the store can see it, on the
+ *     same machine, and after its time to live elsewhere.
  *
  *         struct weir_request request = {
  *                 .name = "api/stripe", .limit = 10, .deadline = weir_after(5 * WEIR_SECOND),
@@ -44,8 +44,8 @@
  * STATES
  *     held -> released (weir_release) or lost (expired, evicted, store closed). Never back.
  *     This side stops believing in a lease before the store does: its end is counted from before
- * the request was sent, on a clock that goes on while the machine is suspended, less the store's
- *     guard.
+ *     the request was sent, on a clock that goes on while the machine is suspended, less the
+ *     store's guard.
  *
  * WHO MAY CALL
  *     Any thread, any task; no signal handler. Tasks wait as tasks; a task's cancellation ends its

@@ -39,15 +39,6 @@ static int enter(struct weir_lease *lease)
 	return error < 0 && weir__store_is_here(lease->store) ? stale(lease) : error;
 }
 
-static int check_ttl(const struct weir_store *store, weir_time ttl)
-{
-	if (ttl == 0 || (ttl >= store->bounds.min_ttl && ttl <= store->bounds.max_ttl))
-		return 0;
-	return weir__fail(-EINVAL, "the TTL is not within %lld ms and %lld ms",
-			  (long long)(store->bounds.min_ttl / WEIR_MS),
-			  (long long)(store->bounds.max_ttl / WEIR_MS));
-}
-
 static int renew(struct weir_lease *lease, weir_time ttl)
 {
 	struct weir__op op = { .verb = WEIR__RENEW, .ttl = ttl != 0 ? ttl : lease->ttl };
@@ -72,7 +63,7 @@ int weir_renew(struct weir_lease *lease, weir_time ttl)
 
 	if (lease == NULL)
 		return weir__fail_plainly(-EINVAL);
-	error = check_ttl(lease->store, ttl);
+	error = weir__check_ttl(&lease->store->bounds, ttl);
 	if (error == 0)
 		error = enter(lease);
 	if (error < 0)

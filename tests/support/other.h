@@ -102,4 +102,22 @@ static inline void other_kill(struct other *other)
 	(void)other_end(other);
 }
 
+/* Stops it, but not inside a transaction, where it would hold up everybody: while the lock is ours
+ * it can only wait for it, and one that is stopped does not wait. */
+static inline void other_stop(const struct other *other)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	char path[160];
+	int fd, status;
+
+	snprintf(path, sizeof(path), "%s-live/lock", lite_path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLKW, &lock), 0);
+	kill(other->pid, SIGSTOP);
+	assert_int_equal(waitpid(other->pid, &status, WUNTRACED), other->pid);
+	assert_true(WIFSTOPPED(status));
+	close(fd);
+}
+
 #endif

@@ -205,7 +205,7 @@ TEST(a_stopped_holder_loses_its_lease_CHECKLIST_35)
 	struct weir_lease *lease;
 
 	other_await(&holder);
-	kill(holder.pid, SIGSTOP);
+	other_stop(&holder);
 	lease = lite_acquire(store, "a", 1, LONG);
 	kill(holder.pid, SIGCONT);
 	other_go_on(&holder);
@@ -293,7 +293,7 @@ TEST(a_silent_waiter_asks_again_CHECKLIST_37)
 	lease = lite_acquire(store, "a", 1, 0);
 	waiter = other_start(wait_long);
 	lite_await("SELECT waiting FROM semaphore", 1);
-	kill(waiter.pid, SIGSTOP);
+	other_stop(&waiter);
 	for (int i = 0; i < 1000 && lite_sql("SELECT waiting FROM semaphore") != 0; i++) {
 		usleep(10000);
 		(void)weir_reap(store, 1);
