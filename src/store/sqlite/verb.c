@@ -29,27 +29,6 @@ static struct weir__lite_claim *new_claim(struct weir__lite *lite, const struct 
 	return claim;
 }
 
-/* Somebody asked under this request id before. A waiter that asks from elsewhere now is told there.
- * A lease is this process's when the one before is dead. While that one may live, both believe in
- * it, and so the death of neither may end it: its TTL does (L5). */
-void weir__lite_take_over(struct weir__lite_sem *sem, struct weir__lite_claim *claim)
-{
-	const struct weir__who *self = &sem->lite->self;
-	bool is_here = claim->who.pid == self->pid && claim->who.start == self->start &&
-		       claim->who.space == self->space;
-
-	if (claim->who.agent == self->agent)
-		return;
-	if (claim->claim.state == WEIR__WAITING ||
-	    weir__lite_life(sem->lite, &claim->who, NULL) == WEIR__DEAD)
-		claim->who = *self;
-	else if (!is_here && !claim->detached)
-		claim->detached = true;
-	else
-		return;
-	weir__lite_claim_own(sem, claim);
-}
-
 static int ask(struct weir__lite_sem *sem, const struct weir__op *op,
 	       struct weir__lite_claim **ret_claim)
 {
