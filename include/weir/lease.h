@@ -2,8 +2,8 @@
  *
  * WHAT IT IS
  *     A lease is the right to use some permits of a named semaphore until it expires or is given
- *     back. Whoever dies while holding one loses it: at once on the same machine where the store
- * can see it, after its time to live elsewhere.
+ *     back. Whoever dies while holding one loses it: at once where the store can see it, on the
+ *     same machine, and after its time to live elsewhere.
  *
  *         struct weir_request request = {
  *                 .name = "api/stripe", .limit = 10, .deadline = weir_after(5 * WEIR_SECOND),
@@ -22,6 +22,16 @@
  *     is strictly first come, first served, by the store's own count: a newcomer never overtakes a
  *     waiter, a light request never a heavy one.
  *
+ * ASKING AGAIN
+ *     A request id names one piece of work. Who asks under it again is taken to be the same client,
+ *     which did not see its answer, and is a holder as good as the first: through the same store it
+ *     gets the same handle, through another one, of another process perhaps, a handle of its own.
+ *     Releasing any of them, or dropping the last handle in one store, gives the lease back, and
+ *     the others are lost: at once where the store can tell them, by their next renewal or their
+ *     deadline elsewhere. While two processes have it, the death of neither ends it, only its TTL.
+ *     Those who work side by side need an id each. Whoever only looks after somebody else's lease
+ *     adopts it.
+ *
  * TWO CLOCKS OF A HOLD
  *     ttl is liveness: it runs out unless it is renewed, by hand or by keepalive every third of it.
  *     max_hold is the hard end: nothing extends it.
@@ -34,8 +44,8 @@
  * STATES
  *     held -> released (weir_release) or lost (expired, evicted, store closed). Never back.
  *     This side stops believing in a lease before the store does: its end is counted from before
- * the request was sent, on a clock that goes on while the machine is suspended, less the store's
- *     guard.
+ *     the request was sent, on a clock that goes on while the machine is suspended, less the
+ *     store's guard.
  *
  * WHO MAY CALL
  *     Any thread, any task; no signal handler. Tasks wait as tasks; a task's cancellation ends its
@@ -73,7 +83,8 @@ struct weir_request {
 	weir_time deadline; /* until when to wait: 0 only tries, WEIR_NEVER waits for ever */
 	const char *owner;  /* who, for people: up to 200 printable bytes; NULL: host-pid-random */
 	const char *request_id; /* up to 200 printable bytes; NULL: random. The same id finds the
-				   same lease while it lives, or the same place in the queue */
+				   same lease while it lives, or the same place in the queue:
+				   see ASKING AGAIN */
 	bool keepalive;         /* the agent renews it until it is released */
 	/* Once granted, the lease is not bound to this process: it lives by its TTL alone, and
 	 * neither the end of the process nor dropping the handle nor closing the store gives it

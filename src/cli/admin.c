@@ -5,15 +5,12 @@
 
 #include "cli/cli.h"
 
-static int check_name(const struct options *options)
+static int check_first(const struct options *options)
 {
 	if (options->n_args == 0)
 		return fail(EXIT_USAGE, "say which: weir %s NAME",
 			    command_specs[options->command].name);
-	if (!weir_name_valid(options->args[0]))
-		return fail(EXIT_USAGE, "'%.200s' is not a name: 1 to 200 of A-Z a-z 0-9 - _ : / .",
-			    options->args[0]);
-	return -1;
+	return check_name(options->args[0]);
 }
 
 static int no_such(const char *name)
@@ -74,7 +71,7 @@ int command_limit(const struct options *options)
 {
 	struct weir_store *store;
 	uint32_t limit = 0;
-	int code = check_name(options);
+	int code = check_first(options);
 
 	if (code >= 0)
 		return code;
@@ -193,7 +190,7 @@ static int evict_those(struct weir_store *store, const struct options *options)
 int command_evict(const struct options *options)
 {
 	struct weir_store *store;
-	int code = check_name(options);
+	int code = check_first(options);
 
 	if (code >= 0)
 		return code;

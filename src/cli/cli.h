@@ -31,6 +31,8 @@ __attribute__((format(printf, 2, 3))) void note(const struct options *options, c
 						...);
 /* What a store or lease call that failed means to the user: says it and returns the exit code. */
 int fail_store(const struct options *options, int error);
+/* Whether a name is one: -1, or says what is and returns the exit code. */
+int check_name(const char *name);
 /* Flushes standard output; the code, or EXIT_FAILED when not everything could be written. */
 int finish_output(int code);
 

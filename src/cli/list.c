@@ -254,13 +254,11 @@ static int print_listing(struct weir_store *store, struct listing *listing)
 
 static int check_names(const struct options *options)
 {
-	for (int i = 0; i < options->n_args; i++) {
-		if (!weir_name_valid(options->args[i]))
-			return fail(EXIT_USAGE,
-				    "'%.200s' is not a name: 1 to 200 of A-Z a-z 0-9 - _ : / .",
-				    options->args[i]);
-	}
-	return -1;
+	int code = -1;
+
+	for (int i = 0; i < options->n_args && code < 0; i++)
+		code = check_name(options->args[i]);
+	return code;
 }
 
 static int seen(void *arg, const struct weir_sem_info *info)

@@ -18,9 +18,8 @@ static int find_command(struct options *options, const char **ret_name, char ***
 	*ret_name = options->id ? options->id : *args ? *args++ : NULL;
 	if (!*ret_name)
 		return fail(EXIT_USAGE, "say a name and a command: weir run NAME COMMAND");
-	if (!weir_name_valid(*ret_name))
-		return fail(EXIT_USAGE, "'%.200s' is not a name: 1 to 200 of A-Z a-z 0-9 - _ : / .",
-			    *ret_name);
+	if (check_name(*ret_name) >= 0)
+		return EXIT_USAGE;
 	if (!options->shell && *args && strcmp(*args, "-c") == 0) {
 		if (!args[1])
 			return fail(EXIT_USAGE, "-c needs a value, STRING: see weir run --help");

@@ -81,3 +81,10 @@ int finish_output(int code)
 		return code;
 	return fail(EXIT_FAILED, "cannot write to standard output: %s", strerror(errno));
 }
+
+int check_name(const char *name)
+{
+	if (weir_name_valid(name))
+		return -1;
+	return fail(EXIT_USAGE, "'%.200s' is not a name: 1 to 200 of A-Z a-z 0-9 - _ : / .", name);
+}

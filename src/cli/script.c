@@ -69,11 +69,6 @@ static int print_lease(const struct options *options, struct weir_lease *lease)
 	return code;
 }
 
-static int bad_name(const char *name)
-{
-	return fail(EXIT_USAGE, "'%.200s' is not a name: 1 to 200 of A-Z a-z 0-9 - _ : / .", name);
-}
-
 int command_acquire(const struct options *options)
 {
 	struct wanted wanted = { .options = options,
@@ -86,8 +81,9 @@ int command_acquire(const struct options *options)
 	if (options->n_args != 1)
 		return fail(EXIT_USAGE, "say one name: weir acquire NAME");
 	wanted.name = options->args[0];
-	if (!weir_name_valid(wanted.name))
-		return bad_name(wanted.name);
+	code = check_name(wanted.name);
+	if (code >= 0)
+		return code;
 	hold_signals();
 	code = open_store(options, &store);
 	if (code)
@@ -153,10 +149,17 @@ static int find_lease(const struct options *options, const char **ret_name,
 	if (!name || !*name)
 		return fail(EXIT_USAGE, "which semaphore? Set WEIR_NAME or say weir %s NAME",
 			    command_specs[options->command].name);
-	if (!weir_name_valid(name))
-		return bad_name(name);
+	if (check_name(name) >= 0)
+		return EXIT_USAGE;
 	*ret_name = name;
 	return find_token(options, token);
+}
+
+static int not_there(const struct options *options, const char *name, int error)
+{
+	if (error != -ESTALE && error != -ENOENT)
+		return fail_store(options, error);
+	return fail(EXIT_LOST, "%s: that lease is lost: it expired, was released or evicted", name);
 }
 
 /* What is done to a lease that somebody acquired before. */
@@ -179,11 +182,8 @@ static int with_lease(const struct options *options,
 	if (error == 0) {
 		code = act(options, lease);
 		weir_lease_unref(lease);
-	} else if (error == -ESTALE || error == -ENOENT) {
-		code = fail(EXIT_LOST,
-			    "%s: that lease is lost: it expired, was released or evicted", name);
 	} else {
-		code = fail_store(options, error);
+		code = not_there(options, name, error);
 	}
 	weir_store_close(store);
 	return code;
@@ -193,11 +193,8 @@ static int lost(const struct options *options, struct weir_lease *lease, int err
 {
 	struct weir_lease_info info;
 
-	if (error != -ESTALE)
-		return fail_store(options, error);
 	weir_lease_get(lease, &info);
-	return fail(EXIT_LOST, "%s: that lease is lost: it expired, was released or evicted",
-		    info.name);
+	return not_there(options, info.name, error);
 }
 
 static int renew_it(const struct options *options, struct weir_lease *lease)

@@ -12,15 +12,9 @@
 
 static int check_times(const struct weir_store *store, const struct weir_request *request)
 {
-	const struct weir__bounds *bounds = &store->bounds;
-
-	if (request->ttl != 0 && (request->ttl < bounds->min_ttl || request->ttl > bounds->max_ttl))
-		return weir__fail(-EINVAL, "the TTL is not within %lld ms and %lld ms",
-				  (long long)(bounds->min_ttl / WEIR_MS),
-				  (long long)(bounds->max_ttl / WEIR_MS));
 	if (request->max_hold < 0)
 		return weir__fail(-EINVAL, "max_hold is negative");
-	return 0;
+	return weir__check_ttl(&store->bounds, request->ttl);
 }
 
 static int check_sizes(const struct weir_store *store, const struct weir_request *request)

@@ -28,7 +28,7 @@
 enum weir__verb {
 	WEIR__ENSURE,    /* name, limit -> 0 or 1 */
 	WEIR__SET_LIMIT, /* name, limit */
-	WEIR__REQUEST,   /* all of a request; give_up decides whether it may wait -> 0, grant */
+	WEIR__REQUEST,   /* all of a request; `wait`: whether it may -> 0, grant */
 	WEIR__RENEW,     /* name, token, ttl (0: only look) -> 0, grant */
 	WEIR__RELEASE,   /* name, token */
 	WEIR__EVICT,     /* name, token */

@@ -39,15 +39,6 @@ static int enter(struct weir_lease *lease)
 	return error < 0 && weir__store_is_here(lease->store) ? stale(lease) : error;
 }
 
-static int check_ttl(const struct weir_store *store, weir_time ttl)
-{
-	if (ttl == 0 || (ttl >= store->bounds.min_ttl && ttl <= store->bounds.max_ttl))
-		return 0;
-	return weir__fail(-EINVAL, "the TTL is not within %lld ms and %lld ms",
-			  (long long)(store->bounds.min_ttl / WEIR_MS),
-			  (long long)(store->bounds.max_ttl / WEIR_MS));
-}
-
 static int renew(struct weir_lease *lease, weir_time ttl)
 {
 	struct weir__op op = { .verb = WEIR__RENEW, .ttl = ttl != 0 ? ttl : lease->ttl };
@@ -72,7 +63,7 @@ int weir_renew(struct weir_lease *lease, weir_time ttl)
 
 	if (lease == NULL)
 		return weir__fail_plainly(-EINVAL);
-	error = check_ttl(lease->store, ttl);
+	error = weir__check_ttl(&lease->store->bounds, ttl);
 	if (error == 0)
 		error = enter(lease);
 	if (error < 0)
@@ -227,8 +218,9 @@ void weir_lease_get(const struct weir_lease *lease, struct weir_lease_info *ret_
 static int bind(struct weir_lease *lease)
 {
 	char *error = NULL;
-	bool keep;
+	bool held;
 	int fd;
+	int kept;
 
 	if (!weir__lease_check(lease))
 		return stale(lease);
@@ -240,20 +232,23 @@ static int bind(struct weir_lease *lease)
 	if (lease->store->engine->bind == NULL)
 		return weir__fail(-ENOTSUP, "this store cannot bind a lease to processes");
 	fd = lease->store->engine->bind(lease->store, lease, &error);
+	if (fd == -ESTALE)
+		return stale(lease);
 	if (fd < 0) {
 		(void)weir__fail(fd, "%s", error != NULL ? error : weir_strerror(fd));
 		weir__free(error);
 		return fd;
 	}
 	weir__lock(&lease->lock);
-	keep = lease->bound_fd < 0 && lease->state == WEIR__HELD;
-	if (keep)
+	held = lease->state == WEIR__HELD;
+	/* Another thread may have done the same meanwhile: one is enough. */
+	if (held && lease->bound_fd < 0)
 		lease->bound_fd = fd;
+	kept = lease->bound_fd;
 	weir__unlock(&lease->lock);
-	if (keep)
-		return fd;
-	weir__descriptor_close(fd);
-	return stale(lease);
+	if (kept != fd)
+		weir__descriptor_close(fd);
+	return held ? kept : stale(lease);
 }
 
 int weir_lease_bind_fd(struct weir_lease *lease)

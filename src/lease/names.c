@@ -1,4 +1,4 @@
-/* lease: what may be a name, an owner, a request id. */
+/* lease: what may be a name, an owner, a request id, a TTL. */
 #include "lease/names.h"
 
 #include <errno.h>
@@ -44,4 +44,13 @@ int weir__check_words(const char *words, const char *what)
 		return 0;
 	return weir__fail(-EINVAL, "the %s has 1 to %d printable bytes, and not only blanks", what,
 			  WEIR_NAME_MAX);
+}
+
+int weir__check_ttl(const struct weir__bounds *bounds, weir_time ttl)
+{
+	if (ttl == 0 || (ttl >= bounds->min_ttl && ttl <= bounds->max_ttl))
+		return 0;
+	return weir__fail(-EINVAL, "the TTL is not within %lld ms and %lld ms",
+			  (long long)(bounds->min_ttl / WEIR_MS),
+			  (long long)(bounds->max_ttl / WEIR_MS));
 }

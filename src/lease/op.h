@@ -3,8 +3,9 @@
  * PROGRESS of an operation
  *     ASKED       nobody waits yet
  *     WAITED_FOR  the asker waits for the semaphore `answered`
- *     ANSWERED    the answer is there; unless it was waited for, the answerer has touched it for
- * the last time An engine that answers within submit() thus costs one exchange, and no semaphore.
+ *     ANSWERED    the answer is there; the answerer has touched it for the last time, unless it
+ *                 was waited for
+ * An engine that answers within submit() thus costs one exchange, and no semaphore.
  */
 #ifndef WEIR_LEASE_OP_H
 #define WEIR_LEASE_OP_H

@@ -121,6 +121,41 @@ def test_store_that_cannot_be_reached(weir):
     check(code == 64 and "--store" in err, "without HOME there is no default", code, err)
 
 
+def test_disk_that_is_read_only_or_full(weir):
+    """69 in one sentence, and nothing is run; what is held is given back all the same"""
+    disk = weir.path("disk")
+    store = ("--store", f"sqlite:{disk}/weir.db")
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=0700", "none", disk],
+                      capture_output=True, check=False).returncode != 0:
+        print("no disk of its own: needs the right to mount one")
+        return
+    try:
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        code, out, err = weir.run("run", *store, "a", "echo", "ran")
+        check(code == 69 and out == "" and err.count("\n") == 1 and disk in err,
+              "69: read-only", code, out, err)
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        holder = weir.holder(*store)
+        with open(f"{disk}/filler", "wb", buffering=0) as filler:
+            try:
+                while filler.write(b"x" * 4096):
+                    pass
+            except OSError:
+                pass
+        for _ in range(500):  # until the log must grow
+            code, out, err = weir.run("run", *store, "-n", "b", "echo", "ran")
+            if code == 69:
+                break
+        check(code == 69 and out == "" and err.count("\n") == 1 and "full" in err,
+              "69: full", code, out, err)
+        check(weir.let_go(holder)[0] == 0, "what is held is given back")
+        os.unlink(f"{disk}/filler")
+        check(weir.run("run", *store, "-n", "a", "true")[0] == 0, "and goes on")
+    finally:
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
 def test_store_is_found(weir):
     """Section 7: --store, else $WEIR_STORE, else $XDG_STATE_HOME, else ~/.local/state"""
     one, two = (f"sqlite:{weir.path(name)}" for name in ("one.db", "two.db"))

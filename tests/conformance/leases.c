@@ -132,7 +132,7 @@ TEST(a_renewal_extends_and_never_shortens_S6_S8_L3)
 	struct seen seen;
 
 	assert_int_equal(weir_ensure(store, name, 1), 1);
-	lease = take(store, name, 1, BRIEF);
+	lease = take(store, name, 1, LONG / 2);
 	assert_int_equal(weir_renew(lease, LONG), 0);
 	look(other, name, &seen);
 	assert_true(seen.holders[0].left > LONG / 2);
@@ -151,11 +151,13 @@ TEST(nothing_extends_max_hold)
 	const char *name = fresh_name();
 	struct weir_request request = { .name = name, .ttl = LONG, .max_hold = BRIEF };
 	struct weir_lease *lease;
+	weir_time began = weir_now();
 
 	assert_int_equal(weir_ensure(store, name, 1), 1);
 	assert_int_equal(weir_acquire(store, &request, &lease), 0);
 	assert_true(info_of(lease).left <= BRIEF);
-	assert_int_equal(weir_renew(lease, LONG), 0);
+	if (weir_renew(lease, LONG) != 0)
+		assert_true(weir_now() - began > BRIEF / 2); /* it took as long as that */
 	assert_true(info_of(lease).left <= BRIEF);
 	after_brief();
 	assert_false(weir_lease_held(lease));
@@ -172,14 +174,13 @@ TEST(nothing_extends_max_hold)
 TEST(keepalive_renews_until_the_release_S26)
 {
 	const char *name = fresh_name();
-	struct weir_request request = { .name = name, .ttl = BRIEF, .keepalive = true };
+	struct weir_request request = { .name = name, .ttl = NOT_LONG, .keepalive = true };
 	struct weir_lease *leases_[3];
 
 	assert_int_equal(weir_ensure(store, name, 3), 1);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(weir_acquire(store, &request, &leases_[i]), 0);
-	for (int i = 0; i < 3; i++)
-		after_brief();
+	sleep_for(NOT_LONG + NOT_LONG / 2);
 	assert_counts(name, 3, 3, 0);
 	for (int i = 0; i < 3; i++) {
 		assert_true(weir_lease_held(leases_[i]));
@@ -191,7 +192,7 @@ TEST(keepalive_renews_until_the_release_S26)
 TEST(the_same_request_finds_the_same_lease_S15_A6_L4)
 {
 	const char *name = fresh_name();
-	struct weir_request request = { .name = name, .ttl = BRIEF, .request_id = "job-1" };
+	struct weir_request request = { .name = name, .ttl = NOT_LONG, .request_id = "job-1" };
 	struct weir_lease *first, *again, *late;
 
 	assert_int_equal(weir_ensure(store, name, 1), 1);
@@ -202,9 +203,9 @@ TEST(the_same_request_finds_the_same_lease_S15_A6_L4)
 	assert_memory_equal(info_of(first).token, info_of(again).token, WEIR_TOKEN_SIZE);
 	assert_int_equal(info_of(first).fence, info_of(again).fence);
 	assert_int_equal(info_of(first).slot, info_of(again).slot);
-	assert_true(info_of(again).left <= BRIEF);
+	assert_true(info_of(again).left <= NOT_LONG);
 	assert_counts(name, 1, 1, 0);
-	after_brief();
+	sleep_for(NOT_LONG + 20 * WEIR_MS);
 	assert_int_equal(weir_acquire(store, &request, &late), 0);
 	assert_memory_not_equal(info_of(first).token, info_of(late).token, WEIR_TOKEN_SIZE);
 	assert_true(info_of(late).fence > info_of(first).fence);
@@ -272,7 +273,7 @@ TEST(a_lost_lease_is_reported_once_and_a_released_one_not_CHECKLIST_38)
 	const char *name = fresh_name();
 	int calls = 0;
 	struct weir_request request = {
-		.name = name, .ttl = BRIEF, .on_lost = lost, .on_lost_arg = &calls
+		.name = name, .ttl = LONG, .on_lost = lost, .on_lost_arg = &calls
 	};
 	struct weir_lease *lease;
 
@@ -280,6 +281,7 @@ TEST(a_lost_lease_is_reported_once_and_a_released_one_not_CHECKLIST_38)
 	assert_int_equal(weir_acquire(store, &request, &lease), 0);
 	assert_int_equal(weir_release(lease), 0);
 	weir_lease_unref(lease);
+	request.ttl = BRIEF;
 	assert_int_equal(weir_acquire(store, &request, &lease), 0);
 	while (__atomic_load_n(&calls, __ATOMIC_SEQ_CST) == 0)
 		sleep_for(WEIR_MS);

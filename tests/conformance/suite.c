@@ -144,15 +144,6 @@ void look(struct weir_store *in, const char *name, struct seen *seen)
 	assert_int_equal(seen->info.waiting, seen->n_waiters);
 }
 
-void until_waiting(const char *name, uint32_t count)
-{
-	struct seen seen;
-
-	for (look(store, name, &seen); !seen.found || seen.n_waiters != count;
-	     look(store, name, &seen))
-		sleep_for(WEIR_MS);
-}
-
 void assert_counts(const char *name, uint32_t limit, uint32_t held, uint32_t waiting)
 {
 	struct seen seen;
@@ -180,27 +171,35 @@ static void *wait_there(void *arg)
 				      &waiter->lease);
 	if (waiter->result == 0 && waiter->turns != NULL)
 		waiter->turn = __atomic_add_fetch(waiter->turns, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&waiter->answered, true, __ATOMIC_SEQ_CST);
 	return NULL;
 }
 
 void waiter_start(struct waiter *waiter)
 {
 	waiter->lease = NULL;
+	waiter->answered = false;
 	waiter->thread = start_thread(wait_there, waiter);
 }
 
 void waiter_queue(struct waiter *waiter, const char *name, uint32_t weight, weir_time deadline)
 {
 	struct seen seen;
+	uint32_t before;
 
 	look(store, name, &seen);
+	before = seen.n_waiters;
 	waiter->request.name = name;
 	waiter->request.weight = weight;
 	waiter->request.deadline = deadline;
 	if (waiter->request.ttl == 0)
 		waiter->request.ttl = LONG;
 	waiter_start(waiter);
-	until_waiting(name, seen.n_waiters + 1);
+	do {
+		sleep_for(WEIR_MS);
+		look(store, name, &seen);
+	} while (seen.n_waiters != before + 1 &&
+		 !__atomic_load_n(&waiter->answered, __ATOMIC_SEQ_CST));
 }
 
 int waiter_join(struct waiter *waiter)
@@ -248,7 +247,7 @@ int nothing_left(void **state)
 /* URL, with "DIRECTORY" in it replaced by a new private directory. */
 static void make_url(const char *given)
 {
-	static const char options[] = "?min_ttl=20ms&max_ttl=1h&heartbeat=200ms";
+	static const char options[] = "?min_ttl=20ms&max_ttl=1h";
 	const char *place = strstr(given, "DIRECTORY");
 
 	if (place == NULL) {

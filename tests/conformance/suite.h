@@ -29,8 +29,10 @@ struct weir_store *open_store(const char *more_options);
 /* A name that no other test uses. Lives until the next but seven. */
 const char *fresh_name(void);
 
-/* A short life, that a test can wait for, and one that no test sees the end of. */
+/* A short life, that a test can wait for; one in which a busy machine still does several things;
+ * and one that no test sees the end of. */
 #define BRIEF (300 * WEIR_MS)
+#define NOT_LONG (2 * WEIR_SECOND)
 #define LONG (600 * WEIR_SECOND)
 
 void sleep_for(weir_time duration);
@@ -68,11 +70,11 @@ struct seen {
 	struct seen_claim holders[SEEN_MOST], waiters[SEEN_MOST];
 };
 
+/* Of a task that looks: a picture alone fills the stack that tasks have by default. */
+enum { TASK_STACK = 4 * sizeof(struct seen) };
+
 /* Fills it in for one name. */
 void look(struct weir_store *in, const char *name, struct seen *seen);
-
-/* Waits until so many wait there. */
-void until_waiting(const char *name, uint32_t count);
 
 void assert_counts(const char *name, uint32_t limit, uint32_t held, uint32_t waiting);
 
@@ -85,10 +87,12 @@ struct waiter {
 	struct weir_lease *lease;
 	int result;
 	uint32_t *turns, turn;
+	bool answered;
 	pthread_t thread;
 };
 
-/* Starts it, and returns when it is in the queue; nobody else comes or goes meanwhile. */
+/* Starts it, and returns when it is in the queue, or has been there, for so short a wait that
+ * nobody has seen it. Nobody else comes meanwhile. */
 void waiter_queue(struct waiter *waiter, const char *name, uint32_t weight, weir_time deadline);
 void waiter_start(struct waiter *waiter);
 int waiter_join(struct waiter *waiter);

@@ -5,7 +5,7 @@
 
 static void run_tasks(weir_task_fn *root, void *arg)
 {
-	run_on(WEIR_CLOCK_REAL, root, arg);
+	run_deep(WEIR_CLOCK_REAL, TASK_STACK, root, arg);
 }
 
 struct many {

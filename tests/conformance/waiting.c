@@ -146,10 +146,11 @@ TEST(a_waiter_keeps_its_place_while_it_asks_L7_CHECKLIST_29)
 	lease = take(store, name, 1, LONG);
 	waiters[0].request.request_id = "first";
 	waiters[1].request.request_id = "second";
-	waiters[1].in = other;
+	waiters[0].in = open_store("&heartbeat=400ms");
+	waiters[1].in = open_store("&heartbeat=400ms");
 	waiter_queue(&waiters[0], name, 1, WEIR_NEVER);
 	waiter_queue(&waiters[1], name, 1, WEIR_NEVER);
-	sleep_for(700 * WEIR_MS); /* several heartbeats */
+	sleep_for(1300 * WEIR_MS); /* several heartbeats */
 	look(store, name, &seen);
 	assert_int_equal(seen.n_waiters, 2);
 	assert_string_equal(seen.waiters[0].request_id, "first");
@@ -159,6 +160,7 @@ TEST(a_waiter_keeps_its_place_while_it_asks_L7_CHECKLIST_29)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(waiter_join(&waiters[i]), 0);
 		give_back(waiters[i].lease);
+		weir_store_close(waiters[i].in);
 	}
 }
 

@@ -4,6 +4,9 @@
 
 #include "support/lite.h"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
+
 struct other {
 	pid_t pid;
 	int to, from; /* pipes: bytes that say "go on" */
@@ -29,15 +32,16 @@ typedef void other_fn(int from, int to);
 extern other_fn *const other_parts[];
 
 /* Runs `part` in a process of its own. It is executed anew, and not just forked, because sanitizers
- * cannot follow threads that a fork leaves behind. */
+ * cannot follow threads that a fork leaves behind. It ends with the test, also with one that has
+ * failed: whoever waits for the end of the test's output would wait for it, too. */
 static inline struct other other_start(other_fn *part)
 {
 	struct other other;
 	char number[16], from[16], to[16];
 	int down[2], up[2], i = 0;
 
-	assert_int_equal(pipe(down), 0);
-	assert_int_equal(pipe(up), 0);
+	assert_int_equal(pipe2(down, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(up, O_CLOEXEC), 0);
 	while (other_parts[i] != part)
 		i++;
 	snprintf(number, sizeof(number), "%d", i);
@@ -46,8 +50,9 @@ static inline struct other other_start(other_fn *part)
 	other.pid = fork();
 	assert_true(other.pid >= 0);
 	if (other.pid == 0) {
-		close(down[1]);
-		close(up[0]);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)fcntl(down[0], F_SETFD, 0);
+		(void)fcntl(up[1], F_SETFD, 0);
 		execl("/proc/self/exe", "other", number, from, to, lite_path, lite_url, NULL);
 		_exit(6);
 	}
@@ -95,6 +100,24 @@ static inline void other_kill(struct other *other)
 {
 	kill(other->pid, SIGKILL);
 	(void)other_end(other);
+}
+
+/* Stops it, but not inside a transaction, where it would hold up everybody: while the lock is ours
+ * it can only wait for it, and one that is stopped does not wait. */
+static inline void other_stop(const struct other *other)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	char path[160];
+	int fd, status;
+
+	snprintf(path, sizeof(path), "%s-live/lock", lite_path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLKW, &lock), 0);
+	kill(other->pid, SIGSTOP);
+	assert_int_equal(waitpid(other->pid, &status, WUNTRACED), other->pid);
+	assert_true(WIFSTOPPED(status));
+	close(fd);
 }
 
 #endif

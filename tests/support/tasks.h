@@ -15,16 +15,23 @@
 	static int name(void *arg __attribute__((unused)), intptr_t *value __attribute__((unused)))
 
 /* Runs a root that must succeed and leave nobody behind. */
-static inline void run_on(enum weir_clock clock, weir_task_fn *root, void *arg)
+static inline void run_deep(enum weir_clock clock, size_t stack_size, weir_task_fn *root, void *arg)
 {
 	size_t leftover = SIZE_MAX;
-	struct weir_run_config config = { .clock = clock, .leftover = &leftover };
+	struct weir_run_config config = { .clock = clock,
+					  .stack_size = stack_size,
+					  .leftover = &leftover };
 
 	if (UNDER_ASAN) /* what it puts between variables makes frames several times as large */
 		config.stack_size = 256 << 10;
 
 	assert_int_equal(weir_run(root, arg, &config), 0);
 	assert_int_equal(leftover, 0);
+}
+
+static inline void run_on(enum weir_clock clock, weir_task_fn *root, void *arg)
+{
+	run_deep(clock, 0, root, arg);
 }
 
 static inline void run(weir_task_fn *root, void *arg)

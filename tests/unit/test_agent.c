@@ -39,6 +39,12 @@ static void serve(void *self, struct weir__op *operations, struct weir__op *with
 
 static const struct weir__agent_work work = { .serve = serve };
 
+static void gate_init(struct weir_sem *gate)
+{
+	assert_int_equal(weir_sem_init(gate, 1), 0);
+	assert_int_equal(weir_sem_acquire(gate, 1), 0);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -78,6 +84,112 @@ TEST(one_that_waits_is_withdrawn)
 	weir__agent_withdraw(agent, &op);
 	weir__op_wait(&op);
 	assert_int_equal(op.result, -ETIMEDOUT);
+}
+
+/* An agent that stops inside serve(), where the test opens one gate after the other. */
+static struct weir_sem inside, answer_it, return_now;
+static struct weir__op *kept; /* one that waits; answered while the agent is inside */
+static uint32_t looked_at;    /* withdrawals */
+
+static void serve_slowly(void *self, struct weir__op *operations, struct weir__op *withdrawn)
+{
+	(void)self;
+	if (withdrawn == NULL && operations->wait) {
+		__atomic_store_n(&kept, operations, __ATOMIC_SEQ_CST);
+		return;
+	}
+	for (; withdrawn != NULL; withdrawn = withdrawn->withdraw_next)
+		looked_at++;
+	(void)weir_sem_release(&inside, 1);
+	(void)weir_sem_acquire(&answer_it, 1);
+	weir__op_answer(kept, 0);
+	(void)weir_sem_acquire(&return_now, 1);
+	if (operations != NULL)
+		weir__op_answer(operations, 0);
+}
+
+static const struct weir__agent_work slow_work = { .serve = serve_slowly };
+
+static int start_slowly(void **state)
+{
+	(void)state;
+	gate_init(&inside);
+	gate_init(&answer_it);
+	gate_init(&return_now);
+	kept = NULL;
+	looked_at = 0;
+	return weir__agent_new(&slow_work, NULL, &agent);
+}
+
+static struct weir__op *submit_one_that_waits(void)
+{
+	struct weir__op *op = calloc(1, sizeof(*op));
+
+	assert_non_null(op);
+	*op = (struct weir__op){ .wait = true, .done = weir__op_wake, .give_up = -ETIMEDOUT };
+	weir__agent_submit(agent, op);
+	while (__atomic_load_n(&kept, __ATOMIC_SEQ_CST) == NULL)
+		(void)weir_sleep(WEIR_MS);
+	return op;
+}
+
+static void *submit_plain(void *arg)
+{
+	struct weir__op op = { .done = weir__op_wake };
+
+	weir__agent_submit(agent, &op);
+	weir__op_wait(&op);
+	return arg;
+}
+
+/* The answer comes while the withdrawal is queued: nobody looks at it afterwards. */
+TEST(a_withdrawal_that_is_queued_is_forgotten_P5)
+{
+	struct weir__op *op = submit_one_that_waits();
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, submit_plain, NULL), 0);
+	assert_int_equal(weir_sem_acquire(&inside, 1), 0);
+	weir__agent_withdraw(agent, op);
+	assert_int_equal(weir_sem_release(&answer_it, 1), 0);
+	weir__op_wait(op);
+	assert_int_equal(op->result, 0);
+	weir__agent_forget(agent, op);
+	free(op);
+	assert_int_equal(weir_sem_release(&return_now, 1), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(looked_at, 0);
+}
+
+static uint32_t forgotten;
+
+static void *withdraw_and_forget(void *arg)
+{
+	struct weir__op *op = arg;
+
+	weir__agent_withdraw(agent, op);
+	weir__op_wait(op);
+	weir__agent_forget(agent, op);
+	__atomic_store_n(&forgotten, 1, __ATOMIC_SEQ_CST);
+	free(op);
+	return NULL;
+}
+
+/* The agent has it in its hands: it is forgotten when the agent has let go. */
+TEST(a_withdrawal_that_is_looked_at_is_waited_for_P5)
+{
+	struct weir__op *op = submit_one_that_waits();
+	pthread_t thread;
+
+	forgotten = 0;
+	assert_int_equal(pthread_create(&thread, NULL, withdraw_and_forget, op), 0);
+	assert_int_equal(weir_sem_acquire(&inside, 1), 0);
+	assert_int_equal(weir_sem_release(&answer_it, 1), 0);
+	(void)weir_sleep(5 * WEIR_MS);
+	assert_int_equal(__atomic_load_n(&forgotten, __ATOMIC_SEQ_CST), 0);
+	assert_int_equal(weir_sem_release(&return_now, 1), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(looked_at, 1);
 }
 
 static void *submit_many(void *arg)
@@ -264,12 +376,15 @@ TEST(in_a_child_after_a_fork_there_is_no_agent)
 }
 
 #define agent_test(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define slow_test(name) cmocka_unit_test_setup_teardown(name, start_slowly, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		agent_test(operations_are_served_in_the_order_in_which_they_came),
 		agent_test(one_that_waits_is_withdrawn),
+		slow_test(a_withdrawal_that_is_queued_is_forgotten_P5),
+		slow_test(a_withdrawal_that_is_looked_at_is_waited_for_P5),
 		agent_test(any_thread_may_ask),
 		agent_test(timers_fire_in_order_and_never_early_P9),
 		agent_test(setting_a_timer_that_is_set_moves_it),

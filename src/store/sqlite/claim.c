@@ -220,14 +220,35 @@ void weir__lite_claim_grant(struct weir__lite_sem *sem, struct weir__lite_claim 
 	claim->stored_due = c->expires;
 }
 
-void weir__lite_claim_own(struct weir__lite_sem *sem, struct weir__lite_claim *claim)
+static void write_owner(struct weir__lite_sem *sem, struct weir__lite_claim *claim)
 {
 	sqlite3_stmt *statement = weir__lite_use(sem->lite, WEIR__SQL_OWN);
 
-	claim->who = sem->lite->self;
 	sqlite3_bind_int64(statement, 1, claim->id);
 	bind_who(statement, 2, &claim->who);
+	sqlite3_bind_int64(statement, 6, claim->detached);
 	weir__lite_run(sem->lite, statement);
+}
+
+/* Somebody asked under this request id before. A waiter that asks from elsewhere now is told there.
+ * A lease is this process's when the one before is dead. While that one may live, both believe in
+ * it, and so the death of neither may end it: its TTL does (L5). */
+void weir__lite_take_over(struct weir__lite_sem *sem, struct weir__lite_claim *claim)
+{
+	const struct weir__who *self = &sem->lite->self;
+	bool is_here = claim->who.pid == self->pid && claim->who.start == self->start &&
+		       claim->who.space == self->space;
+
+	if (claim->who.agent == self->agent)
+		return;
+	if (claim->claim.state == WEIR__WAITING ||
+	    weir__lite_life(sem->lite, &claim->who, NULL) == WEIR__DEAD)
+		claim->who = *self;
+	else if (!is_here && !claim->detached)
+		claim->detached = true;
+	else
+		return;
+	write_owner(sem, claim);
 }
 
 void weir__lite_claim_delete(struct weir__lite_sem *sem, const struct weir__lite_claim *claim)

@@ -8,8 +8,8 @@
 
 /* The bits as they are stored are only as long as need be; in memory there is room for the limit.
  * Returns whether they are what the rules rely on: one bit for each holder. */
-static bool read_slots(struct weir__slots *slots, sqlite3_stmt *row, int column, uint32_t limit,
-		       uint32_t holders)
+static bool read_slots(struct weir__lite *lite, struct weir__slots *slots, sqlite3_stmt *row,
+		       int column, uint32_t limit, uint32_t holders)
 {
 	uint64_t few = (uint64_t)sqlite3_column_int64(row, column);
 	const void *bits = &few;
@@ -24,8 +24,10 @@ static bool read_slots(struct weir__slots *slots, sqlite3_stmt *row, int column,
 		return false;
 	if (words * 64 > limit)
 		limit = (uint32_t)words * 64;
-	if (weir__slots_reserve(slots, limit) < 0)
+	if (weir__slots_reserve(slots, limit) < 0) {
+		weir__lite_fail(lite, SQLITE_NOMEM);
 		return false;
+	}
 
 	uint64_t *into = slots->many != NULL ? slots->many : &slots->few;
 
@@ -126,7 +128,7 @@ struct weir__lite_sem *weir__lite_sem_read(struct weir__lite *lite, sqlite3_stmt
 	sem->next = lite->sems;
 	lite->sems = sem;
 	if (!is_sound(&sem->rec, row) ||
-	    !read_slots(&sem->rec.slots, row, 15, sem->rec.limit, sem->rec.holders)) {
+	    !read_slots(lite, &sem->rec.slots, row, 15, sem->rec.limit, sem->rec.holders)) {
 		weir__lite_fail(lite, SQLITE_CORRUPT);
 		return NULL;
 	}

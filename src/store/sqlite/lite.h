@@ -357,8 +357,8 @@ void weir__lite_claim_grant(struct weir__lite_sem *sem, struct weir__lite_claim 
 void weir__lite_claim_due(struct weir__lite_sem *sem, struct weir__lite_claim *claim,
 			  weir_time due);
 void weir__lite_claim_delete(struct weir__lite_sem *sem, const struct weir__lite_claim *claim);
-/* Writes down that the claim is now this agent's. */
-void weir__lite_claim_own(struct weir__lite_sem *sem, struct weir__lite_claim *claim);
+/* This agent has been told of a claim that another one, perhaps, had asked for. */
+void weir__lite_take_over(struct weir__lite_sem *sem, struct weir__lite_claim *claim);
 extern const struct weir__book weir__lite_book;
 
 static inline struct weir__lite_claim *weir__lite_claim_of(struct weir__claim *claim)

@@ -227,8 +227,18 @@ int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **r
 	fifo_name(name, info.token);
 	if (mkfifoat(lite->dir, name, 0600) == 0 || errno == EEXIST)
 		fd = openat(lite->dir, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	/* Whoever ends the lease from here on takes the FIFO away; before, there was none. */
+	if (fd >= 0 && !weir_lease_held(lease)) {
+		(void)unlinkat(lite->dir, name, 0);
+		close(fd);
+		fd = -ESTALE;
+	}
 	if (lock >= 0)
 		weir__lite_lock_close(lock);
+	if (fd == -ESTALE) {
+		weir__free(bound);
+		return fd;
+	}
 	if (fd < 0) {
 		*ret_error = weir__format_new("cannot make a FIFO in %s-live: %s", lite->path,
 					      strerror(errno));

@@ -27,6 +27,7 @@ static void poll_waiter(struct weir__lite *lite, struct weir__lite_sem *sem,
 	if (result == 1)
 		return;
 	if (result == 0) {
+		weir__lite_take_over(sem, weir__lite_claim_of(claim));
 		waiter->op->sent = lite->sent;
 		weir__op_grant(waiter->op, lite->now, claim);
 	}

@@ -37,6 +37,17 @@ struct datagram {
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
+/* Something came to a semaphore, or to one who waits there: that one asks at once what it was, for
+ * a look would leave it to the next heartbeat. */
+static void look(struct weir__lite *lite, const struct weir__news *news)
+{
+	struct weir__waiter *waiter = weir__lite_waiter(lite, news->semaphore, news->token);
+
+	if (waiter != NULL)
+		waiter->view->polled = 0;
+	weir__lite_look_soon(lite, news->semaphore);
+}
+
 void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news)
 {
 	struct weir__waiter *waiter;
@@ -53,13 +64,9 @@ void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news)
 		weir__store_lost(lite->store, news->token);
 		return;
 	}
-	if (news->kind != WEIR__NEWS_GRANTED) {
-		weir__lite_look_soon(lite, news->semaphore);
-		return;
-	}
-	/* CHECKLIST 36: it may have run out while it was on its way here. Then asking shows. */
-	if (news->expires <= lite->now) {
-		weir__lite_look_soon(lite, news->semaphore);
+	/* CHECKLIST 36: a grant may have run out while it was on its way here. */
+	if (news->kind != WEIR__NEWS_GRANTED || news->expires <= lite->now) {
+		look(lite, news);
 		return;
 	}
 	memcpy(claim.token, news->token, WEIR_TOKEN_SIZE);

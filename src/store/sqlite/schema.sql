@@ -51,7 +51,7 @@ CREATE TABLE claim (
 	fence INTEGER,
 	slot INTEGER,
 	hard_end INTEGER,
-	detached INTEGER NOT NULL, -- 1: once it holds, no process is the holder
+	detached INTEGER NOT NULL, -- 1: once it holds, no process is the holder, or several are
 	-- Who: a process is a pid and when it started, as seen in one namespace.
 	pid INTEGER NOT NULL,
 	start INTEGER NOT NULL,

@@ -52,28 +52,7 @@ static void tell(struct weir__lite *lite)
 	weir__lite_send(lite);
 }
 
-/* The dead that were found on the way are buried in another transaction. */
-static void bury_refused(struct weir__lite *lite)
-{
-	while (lite->n_refused != 0) {
-		int result = weir__lite_begin(lite);
-
-		if (result != SQLITE_OK) {
-			lite->n_refused = 0;
-			return;
-		}
-		weir__lite_bury_refused(lite);
-		result = weir__lite_end(lite);
-		if (result == SQLITE_OK)
-			tell(lite);
-		else
-			failed(lite, result);
-		weir__lite_forget(lite);
-		weir__lite_waits_answer(lite);
-	}
-}
-
-static void deliver(struct weir__lite *lite, int result)
+static void conclude(struct weir__lite *lite, int result)
 {
 	if (result == SQLITE_OK)
 		tell(lite);
@@ -81,6 +60,24 @@ static void deliver(struct weir__lite *lite, int result)
 		failed(lite, result);
 	weir__lite_forget(lite);
 	weir__lite_waits_answer(lite);
+}
+
+/* The dead that were found on the way are buried in another transaction. */
+static void bury_refused(struct weir__lite *lite)
+{
+	while (lite->n_refused != 0) {
+		if (weir__lite_begin(lite) != SQLITE_OK) {
+			lite->n_refused = 0;
+			return;
+		}
+		weir__lite_bury_refused(lite);
+		conclude(lite, weir__lite_end(lite));
+	}
+}
+
+static void deliver(struct weir__lite *lite, int result)
+{
+	conclude(lite, result);
 	bury_refused(lite);
 }
 

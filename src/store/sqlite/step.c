@@ -58,8 +58,8 @@ static const char *const texts[WEIR__N_SQL] = {
 	[WEIR__SQL_GRANT] = "UPDATE claim SET state = 2, due = ?2, ticket = NULL, since = ?3,"
 			    " fence = ?4, slot = ?5, hard_end = ?6 WHERE id = ?1",
 	[WEIR__SQL_DUE] = "UPDATE claim SET due = ?2 WHERE id = ?1",
-	[WEIR__SQL_OWN] = "UPDATE claim SET pid = ?2, start = ?3, space = ?4, agent = ?5"
-			  " WHERE id = ?1",
+	[WEIR__SQL_OWN] = "UPDATE claim SET pid = ?2, start = ?3, space = ?4, agent = ?5,"
+			  " detached = ?6 WHERE id = ?1",
 	[WEIR__SQL_DELETE] = "DELETE FROM claim WHERE id = ?1",
 };
 
@@ -138,6 +138,9 @@ void weir__lite_tell(struct weir__lite *lite, const struct weir__who *who,
 
 void weir__lite_fail(struct weir__lite *lite, int result)
 {
+	/* A text that cannot be had for want of memory looks like one that is not there. */
+	if (result == SQLITE_CORRUPT && sqlite3_errcode(lite->db) == SQLITE_NOMEM)
+		result = SQLITE_NOMEM;
 	if (lite->failed == SQLITE_OK)
 		lite->failed = result;
 }

@@ -29,18 +29,6 @@ static struct weir__lite_claim *new_claim(struct weir__lite *lite, const struct 
 	return claim;
 }
 
-/* Somebody asked under this request id before. A waiter that asks from elsewhere now is told there;
- * a lease is this process's when the one before is dead. */
-static void take_over(struct weir__lite_sem *sem, struct weir__lite_claim *claim)
-{
-	struct weir__lite *lite = sem->lite;
-
-	if (claim->who.agent != lite->self.agent &&
-	    (claim->claim.state == WEIR__WAITING ||
-	     weir__lite_life(lite, &claim->who, NULL) == WEIR__DEAD))
-		weir__lite_claim_own(sem, claim);
-}
-
 static int ask(struct weir__lite_sem *sem, const struct weir__op *op,
 	       struct weir__lite_claim **ret_claim)
 {
@@ -60,7 +48,7 @@ static int ask(struct weir__lite_sem *sem, const struct weir__op *op,
 	if (result >= 0) {
 		*ret_claim = weir__lite_claim_of(answer);
 		if (answer != &claim->claim)
-			take_over(sem, *ret_claim);
+			weir__lite_take_over(sem, *ret_claim);
 	}
 	return result;
 }

@@ -139,6 +139,7 @@ void weir__lite_withdraw(struct weir__lite *lite, struct weir__op *op)
 	sem = is_shared(waiter) ? NULL : weir__lite_sem_by_id(lite, waiter->view->semaphore);
 	if (sem != NULL && weir__rules_withdraw(&sem->rec, lite->now, waiter->token,
 						op->give_up == -ETIMEDOUT, &claim) == 1) {
+		weir__lite_take_over(sem, weir__lite_claim_of(claim));
 		op->sent = lite->sent;
 		weir__op_grant(op, lite->now, claim);
 		result = 0;
