@@ -6,12 +6,12 @@ local ALL = 2 ^ 53
 
 local function save()
 	call('SET', HEAD, struct.pack(FORMAT, limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest,
-		closed, at_once, after_wait, refused, expired, renewals_failed, identity) .. slots)
+		closed, low, at_once, after_wait, refused, expired, renewals_failed, identity) .. slots)
 end
 
 local function create(new_limit)
 	limit, held, holders, waiting, fence, ticket, first = new_limit, 0, 0, 0, 0, 0, ALL
-	seen, ahead, longest, closed = now, 0, 0, 0
+	seen, ahead, longest, closed, low = now, 0, 0, 0, 1
 	at_once, after_wait, refused, expired, renewals_failed = 0, 0, 0, 0, 0
 	identity, slots = IDENTITY, ''
 end
@@ -30,14 +30,14 @@ end
 local function put(token, c, deadline)
 	call('HSET', CLAIMS, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
 		c.fence, c.slot, c.expires, c.hard_end, c.waited, c.owner, c.request, c.channel))
-	-- string.format, since numbers as text have 14 digits only.
 	call('ZADD', TIMES, string.format('%.0f', deadline), token)
 	first = math.min(first, deadline)
 end
 
 -- The lowest bit that is clear, and set from now on.
 local function slot_take()
-	local at = string.find(slots, '[^\255]') or #slots + 1
+	local at = string.find(slots, '[^\255]', low) or #slots + 1
+	low = at
 	local byte, bit, mask = string.byte(slots, at) or 0, 0, 1
 	while byte % (mask + mask) >= mask do
 		bit, mask = bit + 1, mask + mask
@@ -48,6 +48,7 @@ end
 
 local function slot_free(slot)
 	local at = math.floor(slot / 8) + 1
+	low = math.min(low, at)
 	slots = string.sub(slots, 1, at - 1) .. string.char(string.byte(slots, at) - 2 ^ (slot % 8)) ..
 		string.sub(slots, at + 1)
 end
@@ -61,16 +62,17 @@ local function lease(token, c)
 	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.waited
 end
 
--- L8: the one concerned is told, and nobody else; a grant's message has the whole lease in it.
+-- L8: the one concerned is told, and nobody else: g(ranted), l(ost), h(eavier than the limit). A grant's message
+-- has the whole lease in it. string.format, since numbers as text have 14 digits only.
 local function tell(event, token, c)
 	if c.channel == '' then
 		return
 	end
-	if event == 'granted' then
-		call('PUBLISH', c.channel, cmsgpack.pack({ event, NAME, lease(token, c) }))
-	else
-		call('PUBLISH', c.channel, cmsgpack.pack({ event, NAME, token }))
+	local message = event .. token
+	if event == 'g' then
+		message = message .. string.format('%.0f %.0f %.0f %.0f %.0f %.0f', select(2, lease(token, c)))
 	end
+	call('PUBLISH', c.channel, message)
 end
 
 -- Four classes to each doubling, as weir__wait_class().
@@ -114,7 +116,7 @@ local function settle()
 			return
 		end
 		grant(token, c)
-		tell('granted', token, c)
+		tell('g', token, c)
 	end
 end
 
@@ -124,7 +126,7 @@ local function drop(token, c)
 		holders = holders - 1
 		slot_free(c.slot)
 		if holders == 0 then
-			slots = ''
+			slots, low = '', 1
 		end
 	else
 		waiting = waiting - 1
@@ -148,7 +150,7 @@ local function refresh(max)
 			dropped = dropped + 1
 			if c.state == HOLDING then
 				leases = leases + 1
-				tell('lost', next[1], c)
+				tell('l', next[1], c)
 			end
 			next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
 		end

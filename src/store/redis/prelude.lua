@@ -23,20 +23,20 @@ local NAME, IDENTITY, GO_ON = ARGV[1], ARGV[2], ARGV[3]
 -- The answers that are errors, as the client's system numbers them.
 local ENOENT, E2BIG, EAGAIN, EEXIST, ENOBUFS, ESTALE = -2, -7, -11, -17, -105, -116
 
--- The head: 16 numbers, identity; after that come the slots. A claim: state (1 waits, 2 holds), weight, ttl,
+-- The head: 17 numbers, identity; after that come the slots. A claim: state (1 waits, 2 holds), weight, ttl,
 -- max_hold, since, ticket, fence, slot, expires, hard_end (0: none), waited; owner, request id, channel.
-local FORMAT = '>dddddddddddddddds'
+local FORMAT = '>ddddddddddddddddds'
 local CLAIM = '>dddddddddddsss'
 
 -- first: nothing expires before. seen, ahead: the clock, below. longest: the longest TTL ever granted.
--- closed: nobody is granted before.
-local limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest, closed,
+-- closed: nobody is granted before. low: the bytes of slots before this one are full.
+local limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest, closed, low,
 	at_once, after_wait, refused, expired, renewals_failed, identity, slots_at
 local slots
 
 local stored = call('GET', HEAD)
 if stored then
-	limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest, closed,
+	limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest, closed, low,
 		at_once, after_wait, refused, expired, renewals_failed, identity, slots_at =
 		struct.unpack(FORMAT, stored)
 	slots = string.sub(stored, slots_at)

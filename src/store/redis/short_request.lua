@@ -5,7 +5,7 @@ if stored and identity == IDENTITY and waiting == 0 and now < first and now >= c
 	local weight, ttl, max_hold = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 	local token = ARGV[13]
 	if held + weight <= limit and (ARGV[4] == '0' or tonumber(ARGV[4]) == limit) then
-		local at = string.find(slots, '[^\255]') or #slots + 1
+		local at = string.find(slots, '[^\255]', low) or #slots + 1
 		local byte, bit, mask = string.byte(slots, at) or 0, 0, 1
 		while byte % (mask + mask) >= mask do
 			bit, mask = bit + 1, mask + mask
@@ -21,7 +21,8 @@ if stored and identity == IDENTITY and waiting == 0 and now < first and now >= c
 			slot, expires, hard_end, 0, ARGV[10], '', ARGV[12])) == 1 then
 			call('ZADD', TIMES, string.format('%.0f', expires), token)
 			call('SET', HEAD, struct.pack(FORMAT, limit, held + weight, holders + 1, waiting, fence, ticket,
-				math.min(first, expires), seen, ahead, math.max(longest, ttl), closed, at_once + 1,
+				math.min(first, expires), seen, ahead, math.max(longest, ttl), closed, at,
+				at_once + 1,
 				after_wait, refused, expired, renewals_failed, identity) ..
 				string.sub(slots, 1, at - 1) .. string.char(byte + mask) .. string.sub(slots, at + 1))
 			return { 0, token, weight, slot, fence, expires - now, hard_end == 0 and -1 or hard_end - now, 0 }

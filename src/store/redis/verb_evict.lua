@@ -1,3 +1,3 @@
 
 -- token
-return end_lease(ARGV[4], 'lost')
+return end_lease(ARGV[4], 'l')

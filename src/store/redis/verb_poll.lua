@@ -1,20 +1,25 @@
 
--- token, silence
-if not stored then
-	return { ESTALE }
+-- silence, tokens of waiters: for each the lease, its place, or that it is gone.
+local answers = {}
+for i = 5, #ARGV do
+	answers[i - 4] = { ESTALE }
 end
-local token = ARGV[4]
-local c = get(token)
+if not stored then
+	return answers
+end
 -- Asking is a sign of life, so it comes before anything is dropped for silence.
-if c and c.state == WAITING and tonumber(call('ZSCORE', TIMES, token)) > now then
-	call('ZADD', TIMES, string.format('%.0f', now + tonumber(ARGV[5])), token)
+local silent = string.format('%.0f', now + tonumber(ARGV[4]))
+for i = 5, #ARGV do
+	if call('ZSCORE', QUEUE, ARGV[i]) and tonumber(call('ZSCORE', TIMES, ARGV[i])) > now then
+		call('ZADD', TIMES, silent, ARGV[i])
+	end
 end
 refresh(ALL)
-c = get(token)
-save()
-if not c then
-	return { ESTALE }
-elseif c.state == HOLDING then
-	return { 0, lease(token, c) }
+for i = 5, #ARGV do
+	local c = get(ARGV[i])
+	if c then
+		answers[i - 4] = c.state == HOLDING and { 0, lease(ARGV[i], c) } or place(ARGV[i])
+	end
 end
-return place(token)
+save()
+return answers
