@@ -59,7 +59,7 @@ end
 
 -- What a lease is to its holder.
 local function lease(token, c)
-	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.waited
+	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.ttl
 end
 
 -- L8: the one concerned is told, and nobody else: g(ranted), l(ost), h(eavier than the limit). A grant's message

@@ -25,7 +25,7 @@ if stored and identity == IDENTITY and waiting == 0 and now < first and now >= c
 				at_once + 1,
 				after_wait, refused, expired, renewals_failed, identity) ..
 				string.sub(slots, 1, at - 1) .. string.char(byte + mask) .. string.sub(slots, at + 1))
-			return { 0, token, weight, slot, fence, expires - now, hard_end == 0 and -1 or hard_end - now, 0 }
+			return { 0, token, weight, slot, fence, expires - now, hard_end == 0 and -1 or hard_end - now, ttl }
 		end
 	end
 end
