@@ -1,22 +1,9 @@
-/* store/redis: calls: sending them, and what is said to them. See redis.h. */
+/* store/redis: calls, from the operation that is asked to its answer. See redis.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/boottime.h"
 #include "base/print.h"
-#include "store/redis/fault.h"
 #include "store/redis/redis.h"
-
-enum {
-	PARTS = 24,
-	DIGITS = 24,
-	NUMBERS = 10,
-	KEYS = 5,
-	KEY_SIZE = 2 * WEIR_NAME_MAX + 16,
-};
-
-/* ---- lists ----------------------------------------------------------------------------------- */
 
 static struct calls *list_of(struct redis *redis, enum call_state state)
 {
@@ -41,7 +28,59 @@ void weir__redis_move(struct redis *redis, struct call *call, enum call_state st
 	}
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+static enum weir__script script_of(enum weir__verb verb)
+{
+	switch (verb) {
+	case WEIR__ENSURE:
+		return WEIR__LUA_ENSURE;
+	case WEIR__SET_LIMIT:
+		return WEIR__LUA_LIMIT;
+	case WEIR__REQUEST:
+		return WEIR__LUA_REQUEST;
+	case WEIR__RENEW:
+		return WEIR__LUA_RENEW;
+	case WEIR__RELEASE:
+		return WEIR__LUA_RELEASE;
+	case WEIR__EVICT:
+		return WEIR__LUA_EVICT;
+	case WEIR__REAP:
+	case WEIR__LIST:
+		break;
+	}
+	return WEIR__NO_SCRIPT;
+}
+
+void weir__redis_take(struct redis *redis, struct weir__op *op)
+{
+	struct call *call = calloc(1, sizeof(*call));
+
+	if (call == NULL) {
+		weir__op_answer(op, -ENOMEM);
+		return;
+	}
+	call->op = op;
+	call->state = CALL_SENT; /* in no list */
+	call->script = script_of(op->verb);
+	op->keeper = call;
+	weir__redis_move(redis, call, CALL_TODO);
+}
+
+/* One that is on its way is withdrawn when its reply says that it waits. */
+void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
+{
+	struct call *call = op->keeper;
+
+	if (call == NULL)
+		return;
+	call->withdrawn = true;
+	if (call->state == CALL_WAITING) {
+		call->script = WEIR__LUA_WITHDRAW;
+		weir__redis_move(redis, call, CALL_TODO);
+	} else if (call->state == CALL_TODO && call->script == WEIR__LUA_REQUEST &&
+		   !call->sent_before) {
+		weir__redis_answer(redis, call, op->give_up);
+	}
+}
 
 static void free_if_over(struct call *call)
 {
@@ -49,6 +88,12 @@ static void free_if_over(struct call *call)
 		return;
 	weir__redis_names_free(call->names);
 	free(call);
+}
+
+void weir__redis_unheard(struct call *call)
+{
+	call->expected--;
+	free_if_over(call);
 }
 
 void weir__redis_answer(struct redis *redis, struct call *call, int result)
@@ -63,35 +108,19 @@ void weir__redis_answer(struct redis *redis, struct call *call, int result)
 	weir__op_answer(op, result);
 }
 
-static void refuse(struct redis *redis, struct call *call, int error, const char *why)
+void weir__redis_refuse(struct redis *redis, struct call *call, int error, const char *why)
 {
-	char where[WEIR_NAME_MAX];
+	char where[2 * WEIR_NAME_MAX];
 
 	weir__address_print(&redis->address, where, sizeof(where));
-	call->op->error = weir__sentence("Redis at %s: %s", where, why);
+	call->op->error = weir__format_new("Redis at %s: %s", where, why);
 	weir__redis_answer(redis, call, error);
 }
 
 void weir__redis_refuse_all(struct redis *redis, int error, const char *why)
 {
 	while (redis->todo.first != NULL)
-		refuse(redis, redis->todo.first, error, why);
+		weir__redis_refuse(redis, redis->todo.first, error, why);
 	while (redis->waiting.first != NULL)
-		refuse(redis, redis->waiting.first, error, why);
-}
-
-/* weight, slot, fence, left, hard end, ttl; microseconds. */
-void weir__redis_granted(struct redis *redis, struct call *call, const uint8_t *token,
-			 const long long *lease)
-{
-	struct weir__grant *grant = &call->op->grant;
-
-	memcpy(grant->token, token, WEIR_TOKEN_SIZE);
-	grant->weight = (uint32_t)lease[0];
-	grant->slot = (uint32_t)lease[1];
-	grant->fence = (uint64_t)lease[2];
-	grant->left = lease[3] * WEIR_US;
-	grant->hard_left = lease[4] < 0 ? WEIR_NEVER : lease[4] * WEIR_US;
-	grant->ttl = lease[5] * WEIR_US;
-	weir__redis_answer(redis, call, 0);
+		weir__redis_refuse(redis, redis->waiting.first, error, why);
 }
