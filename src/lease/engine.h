@@ -132,6 +132,12 @@ struct weir__url {
 	const char *scheme;
 	const char *rest; /* after the colon, up to the question mark */
 	struct weir__bounds bounds;
+	/* Options that are not every engine's, each of another name. */
+	struct {
+		const char *name;
+		const char *value;
+	} extra[16];
+	size_t n_extra;
 };
 
 struct weir__engine {
@@ -139,6 +145,8 @@ struct weir__engine {
 	/* It lives in this process: everything but a REQUEST that waits is answered before submit
 	 * returns, and nobody else sees its tokens. */
 	bool immediate;
+	/* Names of its own options, up to a NULL; NULL: it has none. */
+	const char *const *options;
 	/* Opens, and sets store->state and store->agent, which may be several stores'. An error
 	 * comes with a sentence, allocated, in *ret_error.
 	 */

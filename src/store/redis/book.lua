@@ -6,13 +6,16 @@ local ALL = 2 ^ 53
 
 local function save()
 	call('SET', HEAD, struct.pack(FORMAT, limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest,
-		closed, low, at_once, after_wait, refused, expired, renewals_failed, identity) .. slots)
+		closed, low, at_once, after_wait, refused, expired, renewals_failed, slowest, identity) .. slots)
 end
 
 local function create(new_limit)
 	limit, held, holders, waiting, fence, ticket, first = new_limit, 0, 0, 0, 0, 0, ALL
 	seen, ahead, longest, closed, low = now, 0, 0, 0, 1
-	at_once, after_wait, refused, expired, renewals_failed = 0, 0, 0, 0, 0
+	at_once, after_wait, refused, expired, renewals_failed, slowest = 0, 0, 0, 0, 0, 0
+	if CAUTION > 0 then
+		closed = now + CAUTION
+	end
 	identity, slots = IDENTITY, ''
 end
 
@@ -22,14 +25,14 @@ local function get(token)
 		return nil
 	end
 	local c = {}
-	c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket, c.fence, c.slot, c.expires, c.hard_end, c.waited,
+	c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket, c.fence, c.slot, c.expires, c.hard_end,
 		c.owner, c.request, c.channel = struct.unpack(CLAIM, packed)
 	return c
 end
 
 local function put(token, c, deadline)
 	call('HSET', CLAIMS, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
-		c.fence, c.slot, c.expires, c.hard_end, c.waited, c.owner, c.request, c.channel))
+		c.fence, c.slot, c.expires, c.hard_end, c.owner, c.request, c.channel))
 	call('ZADD', TIMES, string.format('%.0f', deadline), token)
 	first = math.min(first, deadline)
 end
@@ -90,8 +93,8 @@ local function grant(token, c)
 		waiting = waiting - 1
 		after_wait = after_wait + 1
 		call('ZREM', QUEUE, token)
-		c.waited = now - c.since
-		call('HINCRBY', WAITS, wait_class(c.waited), 1)
+		slowest = math.max(slowest, now - c.since)
+		call('HINCRBY', WAITS, wait_class(now - c.since), 1)
 	else
 		at_once = at_once + 1
 	end
@@ -105,19 +108,6 @@ local function grant(token, c)
 		c.expires = math.min(c.expires, c.hard_end)
 	end
 	put(token, c, c.expires)
-end
-
--- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here.
-local function settle()
-	while waiting > 0 do
-		local token = call('ZRANGE', QUEUE, 0, 0)[1]
-		local c = get(token)
-		if not fits(c.weight) then
-			return
-		end
-		grant(token, c)
-		tell('g', token, c)
-	end
 end
 
 local function drop(token, c)
@@ -139,12 +129,30 @@ local function drop(token, c)
 	call('ZREM', TIMES, token)
 end
 
--- L9: what every operation begins with. Drops up to `max` of what is over, and returns how many leases expired.
+-- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here. Not all that is over need
+-- have been dropped, and nobody is granted who has been silent for too long.
+local function settle()
+	while waiting > 0 do
+		local token = call('ZRANGE', QUEUE, 0, 0)[1]
+		local c = get(token)
+		if now >= first and tonumber(call('ZSCORE', TIMES, token)) <= now then
+			drop(token, c)
+		elseif not fits(c.weight) then
+			return
+		else
+			grant(token, c)
+			tell('g', token, c)
+		end
+	end
+end
+
+-- L9: what every operation begins with. Drops up to `max` of the leases that are over, and those who have been
+-- silent for too long, and returns how many leases expired.
 local function refresh(max)
 	local dropped, leases = 0, 0
 	if now >= first then
 		local next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
-		while next[1] and tonumber(next[2]) <= now and dropped < max do
+		while next[1] and tonumber(next[2]) <= now and leases < max do
 			local c = get(next[1])
 			drop(next[1], c)
 			dropped = dropped + 1
@@ -160,7 +168,7 @@ local function refresh(max)
 	-- Another server than the one that answered last under this name may not know every lease that one has
 	-- granted. Nobody is granted until the longest of them must be over.
 	if identity ~= IDENTITY then
-		if GO_ON ~= '1' and longest > 0 then
+		if CAUTION >= 0 and longest > 0 then
 			closed = math.max(closed, now + longest)
 		end
 		identity = IDENTITY
@@ -180,14 +188,13 @@ local function holding(token)
 	return c and c.state == HOLDING and c
 end
 
--- Of a waiter: its position; and, if it is next, after how long to look again because a lease expires then.
+-- Of a waiter: that it waits; and, if it is next, after how long to look again because a lease expires then.
 local function place(token)
-	local rank = call('ZRANK', QUEUE, token)
 	local again = -1
-	if rank == 0 then
+	if call('ZRANGE', QUEUE, 0, 0)[1] == token then
 		again = math.max(math.min(first, closed > now and closed or ALL) - now, 0)
 	end
-	return { 1, token, rank + 1, again }
+	return { 1, token, again }
 end
 
 local function end_lease(token, event)

@@ -10,34 +10,34 @@
 --   3 times   sorted set: token -> when it expires (holders) or has been silent for too long (waiters)
 --   4 queue   sorted set: token -> ticket
 --   5 waits   hash: class -> how many have waited so long
--- ARGV: name, identity of the server as the client knows it, whether to go on after that has changed, and what
--- the verb needs.
+-- ARGV: name, identity of the server as the client knows it, how long nobody may be granted under a name that is
+-- new (-1: nor need anybody wait because the server is another one), and what the verb needs.
 --
 -- Times are microseconds of the server's clock, read here (L10), and never run backwards for a name. An idle
 -- semaphore is its head and its waits. No key ever expires, so none can shorten a lease.
 
 local call = redis.call
 local HEAD, CLAIMS, TIMES, QUEUE, WAITS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local NAME, IDENTITY, GO_ON = ARGV[1], ARGV[2], ARGV[3]
+local IDENTITY, CAUTION = ARGV[2], tonumber(ARGV[3])
 
 -- The answers that are errors, as the client's system numbers them.
 local ENOENT, E2BIG, EAGAIN, EEXIST, ENOBUFS, ESTALE = -2, -7, -11, -17, -105, -116
 
--- The head: 17 numbers, identity; after that come the slots. A claim: state (1 waits, 2 holds), weight, ttl,
--- max_hold, since, ticket, fence, slot, expires, hard_end (0: none), waited; owner, request id, channel.
-local FORMAT = '>ddddddddddddddddds'
-local CLAIM = '>dddddddddddsss'
+-- The head: 18 numbers, identity; after that come the slots. A claim: state (1 waits, 2 holds), weight, ttl,
+-- max_hold, since, ticket, fence, slot, expires, hard_end (0: none); owner, request id, channel.
+local FORMAT = '>dddddddddddddddddds'
+local CLAIM = '>ddddddddddsss'
 
 -- first: nothing expires before. seen, ahead: the clock, below. longest: the longest TTL ever granted.
--- closed: nobody is granted before. low: the bytes of slots before this one are full.
+-- closed: nobody is granted before. low: the bytes of slots before this one are full. slowest: the longest wait.
 local limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest, closed, low,
-	at_once, after_wait, refused, expired, renewals_failed, identity, slots_at
+	at_once, after_wait, refused, expired, renewals_failed, slowest, identity, slots_at
 local slots
 
 local stored = call('GET', HEAD)
 if stored then
 	limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest, closed, low,
-		at_once, after_wait, refused, expired, renewals_failed, identity, slots_at =
+		at_once, after_wait, refused, expired, renewals_failed, slowest, identity, slots_at =
 		struct.unpack(FORMAT, stored)
 	slots = string.sub(stored, slots_at)
 end

@@ -17,6 +17,7 @@ enum weir__script {
 	WEIR__LUA_LIST,
 	WEIR__LUA_COUNT,
 	WEIR__NO_SCRIPT = WEIR__LUA_COUNT, /* SCAN, for the names */
+	WEIR__HELLO,                       /* nothing; the answer is that the server is there */
 };
 
 struct weir__script_text {

@@ -5,7 +5,7 @@ if stored and identity == IDENTITY and waiting == 0 and now < first then
 	local packed = call('HGET', CLAIMS, 't' .. ARGV[4])
 	local weight, slot, request, _
 	if packed then
-		_, weight, _, _, _, _, _, slot, _, _, _, _, request = struct.unpack(CLAIM, packed)
+		_, weight, _, _, _, _, _, slot, _, _, _, request = struct.unpack(CLAIM, packed)
 	end
 	if packed and request == '' then
 		call('HDEL', CLAIMS, 't' .. ARGV[4])
@@ -20,7 +20,8 @@ if stored and identity == IDENTITY and waiting == 0 and now < first then
 				string.sub(slots, at + 1)
 		end
 		call('SET', HEAD, struct.pack(FORMAT, limit, held - weight, holders, waiting, fence, ticket, first, seen,
-			ahead, longest, closed, low, at_once, after_wait, refused, expired, renewals_failed, identity) .. slots)
+			ahead, longest, closed, low, at_once, after_wait, refused, expired, renewals_failed,
+			slowest, identity) .. slots)
 		return { 0 }
 	end
 end

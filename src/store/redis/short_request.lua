@@ -18,12 +18,11 @@ if stored and identity == IDENTITY and waiting == 0 and now < first and now >= c
 		fence = math.max(fence + 1, now)
 		local slot = (at - 1) * 8 + bit
 		if call('HSETNX', CLAIMS, 't' .. token, struct.pack(CLAIM, 2, weight, ttl, max_hold, now, 0, fence,
-			slot, expires, hard_end, 0, ARGV[10], '', ARGV[12])) == 1 then
+			slot, expires, hard_end, ARGV[10], '', ARGV[12])) == 1 then
 			call('ZADD', TIMES, string.format('%.0f', expires), token)
 			call('SET', HEAD, struct.pack(FORMAT, limit, held + weight, holders + 1, waiting, fence, ticket,
 				math.min(first, expires), seen, ahead, math.max(longest, ttl), closed, at,
-				at_once + 1,
-				after_wait, refused, expired, renewals_failed, identity) ..
+				at_once + 1, after_wait, refused, expired, renewals_failed, slowest, identity) ..
 				string.sub(slots, 1, at - 1) .. string.char(byte + mask) .. string.sub(slots, at + 1))
 			return { 0, token, weight, slot, fence, expires - now, hard_end == 0 and -1 or hard_end - now, ttl }
 		end

@@ -19,15 +19,15 @@ static int refuse(char *why, size_t size, const char *what, const char *file)
 	weir__format(why, size, "%s%s%s%s%s", what, file != NULL ? " " : "",
 		     file != NULL ? file : "", words[0] != '\0' ? ": " : "", words);
 	weir__tls.ERR_clear_error();
-	return -EINVAL;
+	return -EACCES;
 }
 
-int weir__tls_init(struct weir__link *link, char *why, size_t size)
+int weir__tls_init(struct weir__wire *wire, char *why, size_t size)
 {
-	const struct weir__address *address = link->address;
+	const struct weir__address *address = wire->address;
 	SSL_CTX *tls = weir__tls.SSL_CTX_new(weir__tls.TLS_client_method());
 
-	link->tls = tls;
+	wire->tls = tls;
 	if (tls == NULL)
 		return refuse(why, size, "TLS cannot be set up", NULL);
 	(void)weir__tls.SSL_CTX_ctrl(tls, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
@@ -49,11 +49,11 @@ int weir__tls_init(struct weir__link *link, char *why, size_t size)
 	return 0;
 }
 
-void weir__tls_done(struct weir__link *link)
+void weir__tls_done(struct weir__wire *wire)
 {
-	if (link->tls != NULL)
-		weir__tls.SSL_CTX_free(link->tls);
-	link->tls = NULL;
+	if (wire->tls != NULL)
+		weir__tls.SSL_CTX_free(wire->tls);
+	wire->tls = NULL;
 }
 
 static bool is_ip(const char *host)
@@ -75,39 +75,40 @@ static bool expect(SSL *ssl, const char *host)
 				  (void *)(uintptr_t)host) == 1;
 }
 
-int weir__tls_connect(struct weir__link *link, char *why, size_t size)
+int weir__tls_connect(struct weir__wire *wire, char *why, size_t size)
 {
 	int result;
 
-	if (link->ssl == NULL) {
-		link->ssl = weir__tls.SSL_new(link->tls);
-		if (link->ssl == NULL || weir__tls.SSL_set_fd(link->ssl, link->watch.fd) != 1 ||
-		    !expect(link->ssl, link->address->host))
+	if (wire->ssl == NULL) {
+		wire->ssl = weir__tls.SSL_new(wire->tls);
+		if (wire->ssl == NULL || weir__tls.SSL_set_fd(wire->ssl, wire->watch.fd) != 1 ||
+		    !expect(wire->ssl, wire->address->host))
 			return refuse(why, size, "TLS cannot be set up", NULL);
 	}
 	weir__tls.ERR_clear_error();
-	result = weir__tls.SSL_connect(link->ssl);
+	result = weir__tls.SSL_connect(wire->ssl);
 	if (result == 1)
 		return 0;
-	result = weir__tls.SSL_get_error(link->ssl, result);
+	result = weir__tls.SSL_get_error(wire->ssl, result);
 	if (result == SSL_ERROR_WANT_READ || result == SSL_ERROR_WANT_WRITE)
 		return -EAGAIN;
 
-	long verdict = weir__tls.SSL_get_verify_result(link->ssl);
+	long verdict = weir__tls.SSL_get_verify_result(wire->ssl);
 
 	if (verdict != X509_V_OK) {
 		weir__tls.ERR_clear_error();
 		return refuse(why, size, "its certificate is not accepted:",
 			      weir__tls.X509_verify_cert_error_string(verdict));
 	}
-	return refuse(why, size, "it does not speak TLS as it should", NULL);
+	(void)refuse(why, size, "it does not speak TLS as it should", NULL);
+	return -EHOSTUNREACH;
 }
 
-static ssize_t outcome(struct weir__link *link, int result)
+static ssize_t outcome(struct weir__wire *wire, int result)
 {
 	if (result > 0)
 		return result;
-	switch (weir__tls.SSL_get_error(link->ssl, result)) {
+	switch (weir__tls.SSL_get_error(wire->ssl, result)) {
 	case SSL_ERROR_WANT_READ:
 	case SSL_ERROR_WANT_WRITE:
 		return -EAGAIN;
@@ -119,16 +120,16 @@ static ssize_t outcome(struct weir__link *link, int result)
 	}
 }
 
-ssize_t weir__tls_write(struct weir__link *link, const char *bytes, size_t size)
+ssize_t weir__tls_write(struct weir__wire *wire, const char *bytes, size_t size)
 {
 	weir__tls.ERR_clear_error();
-	return outcome(link,
-		       weir__tls.SSL_write(link->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX));
+	return outcome(wire,
+		       weir__tls.SSL_write(wire->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX));
 }
 
-ssize_t weir__tls_read(struct weir__link *link, char *bytes, size_t size)
+ssize_t weir__tls_read(struct weir__wire *wire, char *bytes, size_t size)
 {
 	weir__tls.ERR_clear_error();
-	return outcome(link,
-		       weir__tls.SSL_read(link->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX));
+	return outcome(wire,
+		       weir__tls.SSL_read(wire->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX));
 }

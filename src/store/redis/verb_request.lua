@@ -9,7 +9,7 @@ if not stored then
 		return { ENOENT }
 	end
 	create(wanted)
-elseif wanted ~= 0 and wanted ~= limit then
+elseif wanted ~= 0 and limit ~= 0 and wanted ~= limit then
 	return { EEXIST, limit }
 end
 refresh(ALL)
@@ -23,6 +23,11 @@ if not c and request ~= '' then
 end
 if c then
 	local answer
+	if c.state == WAITING and silence == 0 then
+		refused = refused + 1
+		save()
+		return { EAGAIN }
+	end
 	c.channel = ARGV[12]
 	if c.state == HOLDING then
 		put(known, c, c.expires)
@@ -36,7 +41,7 @@ if c then
 end
 
 c = { state = 0, weight = weight, ttl = tonumber(ARGV[6]), max_hold = tonumber(ARGV[7]), since = now, ticket = 0,
-	fence = 0, slot = 0, expires = 0, hard_end = 0, waited = 0, owner = ARGV[10], request = request,
+	fence = 0, slot = 0, expires = 0, hard_end = 0, owner = ARGV[10], request = request,
 	channel = ARGV[12] }
 local answer
 if limit ~= 0 and weight > limit then
@@ -48,6 +53,7 @@ elseif silence == 0 then
 	refused = refused + 1
 	answer = { EAGAIN }
 elseif waiting >= tonumber(ARGV[9]) then
+	refused = refused + 1
 	answer = { ENOBUFS }
 else
 	waiting = waiting + 1

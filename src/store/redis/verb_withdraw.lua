@@ -1,5 +1,5 @@
 
--- token, whether it ran out of time
+-- token, whether it ran out of time, channel: only who asked last under an id withdraws for all
 if not stored then
 	return { 1 }
 end
@@ -10,7 +10,7 @@ if c and c.state == HOLDING then
 	save()
 	return { 0, lease(token, c) }
 end
-if c then
+if c and c.channel == ARGV[6] then
 	drop(token, c)
 	refused = refused + tonumber(ARGV[5])
 	settle()
