@@ -195,7 +195,11 @@ static int ask(struct weir_store *store, struct weir_lease *lease, struct weir__
 	store->engine->submit(store, op);
 	if (!weir__op_is_answered(op)) {
 		begun = begun != 0 ? begun : weir__boottime();
-		give_up = wait(store, op, deadline);
+		/* One that only tries is answered soon, and has nothing to withdraw. */
+		if (op->wait)
+			give_up = wait(store, op, deadline);
+		else
+			weir__op_wait(op);
 		lease->waited = weir__boottime() - begun;
 	}
 	if (op->result == 0 && give_up != 0 && give_up != -ETIMEDOUT)

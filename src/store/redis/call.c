@@ -131,7 +131,8 @@ static bool is_shared(struct redis *redis, struct call *call)
 	return other != NULL;
 }
 
-/* One that is on its way is withdrawn when its reply says that it waits. */
+/* One that is on its way is withdrawn when its reply says that it waits, and so is one that would
+ * be sent next: whoever runs out of time at once has at least tried. */
 void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 {
 	struct call *call = op->keeper;
@@ -140,6 +141,8 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 		return;
 	call->withdrawn = true;
 	if (call->state == CALL_SENT)
+		return;
+	if (call->state == CALL_TODO && redis->ready && op->give_up == -ETIMEDOUT)
 		return;
 	if ((call->state == CALL_TODO && !call->sent_before) || is_shared(redis, call)) {
 		weir__redis_answer(redis, call, op->give_up);
