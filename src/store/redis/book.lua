@@ -65,17 +65,17 @@ local function lease(token, c)
 	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.ttl
 end
 
--- L8: the one concerned is told, and nobody else: g(ranted), l(ost), h(eavier than the limit). A grant's message
--- has the whole lease in it. string.format, since numbers as text have 14 digits only.
+-- L8: those concerned are told, and nobody else: g(ranted), l(ost), h(eavier than the limit). Most often that is one
+-- agent; several if they asked under the same id. A grant's message has the whole lease in it. string.format, since
+-- numbers as text have 14 digits only.
 local function tell(event, token, c)
-	if c.channel == '' then
-		return
-	end
 	local message = event .. token
 	if event == 'g' then
 		message = message .. string.format('%.0f %.0f %.0f %.0f %.0f %.0f', select(2, lease(token, c)))
 	end
-	call('PUBLISH', c.channel, message)
+	for channel in string.gmatch(c.channel, '%S+') do
+		call('PUBLISH', channel, message)
+	end
 end
 
 -- Four classes to each doubling, as weir__wait_class().

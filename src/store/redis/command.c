@@ -125,8 +125,8 @@ static bool finish(struct redis *redis, const struct command *command, enum weir
 		awaited->calls[i] = calls[i];
 		calls[i]->expected++;
 	}
-	*(redis->awaited_last != NULL ? &redis->awaited_last->next : &redis->awaited_first) =
-		awaited;
+	*(redis->awaited_last != NULL ? &redis->awaited_last->next :
+					&redis->awaited_first) = awaited;
 	redis->awaited_last = awaited;
 	if (script != WEIR__NO_SCRIPT)
 		redis->loaded |= UINT32_C(1) << script; /* by the time the next one comes */

@@ -160,8 +160,7 @@ static int set_options(struct redis *redis, const struct weir__url *url, char **
 		why = set_option(redis, url->extra[i].name, url->extra[i].value);
 		if (why == NULL)
 			continue;
-		*ret_error =
-			weir__format_new("the store's option %s %s", url->extra[i].name, why);
+		*ret_error = weir__format_new("the store's option %s %s", url->extra[i].name, why);
 		return -EINVAL;
 	}
 	if (redis->max_delay < redis->min_delay)
@@ -282,14 +281,10 @@ static void withdraw(struct weir_store *store, struct weir__op *op)
 	weir__agent_withdraw(store->agent, op);
 }
 
-#define ENGINE(scheme_)                  \
-	{                                \
-		.scheme = (scheme_),     \
-		.options = options,      \
-		.open = open_redis,      \
-		.close = close_redis,    \
-		.submit = submit,        \
-		.withdraw = withdraw,    \
+#define ENGINE(scheme_)                                                                            \
+	{                                                                                          \
+		.scheme = (scheme_), .options = options, .open = open_redis, .close = close_redis, \
+		.submit = submit, .withdraw = withdraw,                                            \
 	}
 
 const struct weir__engine weir__redis_engine = ENGINE("redis");

@@ -87,37 +87,38 @@ struct redis {
 	struct weir_store *store;
 	struct weir__agent *agent;
 	struct weir__address address;
-	char where[2 * WEIR_NAME_MAX]; /* the address, for people */
-	char *space;                   /* what all keys and channels begin with */
+	char where[2 * WEIR_NAME_MAX];    /* the address, for people */
+	char *space;                      /* what all keys and channels begin with */
 	char channel[WEIR_NAME_MAX + 64]; /* where this agent hears of its waiters */
 	/* Connections are tried `attempts` times, with growing pauses between. */
 	uint32_t attempts, multiplier;
 	weir_time min_delay, max_delay;
 	bool go_on; /* failover=continue */
 
-	char identity[48];  /* of the server: its run id */
-	weir_time longest;  /* the longest TTL of a lease that was granted through this handle */
-	weir_time cautious; /* until then, a name that is new may have been known to another server */
-	uint32_t failed;    /* attempts in a row */
-	bool gave_up;       /* the last one has failed, too */
+	char identity[48]; /* of the server: its run id */
+	weir_time longest; /* the longest TTL of a lease that was granted through this handle */
+	weir_time
+		cautious; /* until then, a name that is new may have been known to another server */
+	uint32_t failed;  /* attempts in a row */
+	bool gave_up;     /* the last one has failed, too */
 
 	struct weir__wire mouth;
 	struct weir__wire ear;
-	enum hello hello;   /* what the mouth's next reply is about */
-	bool ready;         /* the mouth is logged in, and has found a server that will do */
+	enum hello hello; /* what the mouth's next reply is about */
+	bool ready;       /* the mouth is logged in, and has found a server that will do */
 	bool ear_logged_in;
-	bool listening;     /* the ear has subscribed */
-	bool wants_ear;     /* somebody may have to be told something */
-	uint32_t loaded;    /* scripts that this server knows, a bit for each */
+	bool listening;  /* the ear has subscribed */
+	bool wants_ear;  /* somebody may have to be told something */
+	uint32_t loaded; /* scripts that this server knows, a bit for each */
 	struct awaited *awaited_first;
 	struct awaited *awaited_last;
 	struct calls todo;
 	struct calls waiting;
 	struct weir__table tokens;
-	struct weir__timer pause;  /* until the next attempt, or until the server can again */
+	struct weir__timer pause; /* until the next attempt, or until the server can again */
 	struct weir__timer ear_pause;
 	struct weir__timer heartbeat;
-	weir_time beats_at; /* when that is set for */
+	weir_time beats_at;       /* when that is set for */
 	struct weir__op *goodbye; /* answered when nothing is to do any more */
 };
 
@@ -142,7 +143,7 @@ void weir__redis_names_free(struct names *names);
 
 /* retry.c */
 void weir__redis_connect(struct redis *redis); /* unless it is connected or about to */
-void weir__redis_lost(struct redis *redis, const char *why); /* hangs up, and tries again */
+void weir__redis_lost(struct redis *redis, const char *why);  /* hangs up, and tries again */
 void weir__redis_later(struct redis *redis, const char *why); /* the server cannot now */
 void weir__redis_give_up(struct redis *redis, int error, const char *why);
 void weir__redis_listen(struct redis *redis); /* opens the ear, if it is wanted and not open */
@@ -154,8 +155,8 @@ bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t
 enum { WEIR__REDIS_AT_ONCE = 128 }; /* waiters in one command */
 
 /* ask.c */
-void weir__redis_send(struct redis *redis);              /* all that is to do */
-void weir__redis_poll(struct redis *redis, bool all);    /* waiters whose time it is, or all */
+void weir__redis_send(struct redis *redis);                 /* all that is to do */
+void weir__redis_poll(struct redis *redis, bool all);       /* waiters whose time it is, or all */
 void weir__redis_look(struct redis *redis, weir_time time); /* polls then, at the latest */
 
 /* survey.c */

@@ -136,7 +136,8 @@ static bool unpack(struct weir__claim *claim, const struct weir__reply *token,
 		.fence = (uint64_t)field_of(packed, FENCE),
 		.slot = (uint32_t)field_of(packed, SLOT),
 		.expires = time_of(packed, EXPIRES),
-		.hard_end = field_of(packed, HARD_END) != 0 ? time_of(packed, HARD_END) : WEIR_NEVER,
+		.hard_end = field_of(packed, HARD_END) != 0 ? time_of(packed, HARD_END) :
+							      WEIR_NEVER,
 	};
 	memcpy(claim->token, token->text + 1, WEIR_TOKEN_SIZE);
 	claim->owner = packed + 8 * FIELDS;

@@ -28,7 +28,9 @@ if c then
 		save()
 		return { EAGAIN }
 	end
-	c.channel = ARGV[12]
+	if not string.find(c.channel, ARGV[12], 1, true) and #c.channel < 1000 then
+		c.channel = c.channel .. ' ' .. ARGV[12]
+	end
 	if c.state == HOLDING then
 		put(known, c, c.expires)
 		answer = { 0, lease(known, c) }
