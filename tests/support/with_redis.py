@@ -4,8 +4,8 @@
     with_redis.py tcp|unix|tls COMMAND [ARG...]
 
 REDIS_URL in an argument becomes the server's URL, REDIS_DIR the directory it lives in. The server
-listens on a free port, on a socket, or with TLS and certificates made for the occasion; it and all
-its files are gone when the command has ended. Exits with the command's code, or with 77, and says
+listens on a free port, on a socket, or with TLS and certificates made for the occasion; it is started
+again if it ends, and it and all its files are gone when the command has ended. Exits with the command's code, or with 77, and says
 why, where no Redis server is installed."""
 
 import shutil
@@ -97,7 +97,11 @@ def main():
         try:
             command = [argument.replace("REDIS_URL", server.url).replace("REDIS_DIR", directory)
                        for argument in sys.argv[2:]]
-            code = subprocess.run(command).returncode
+            client = subprocess.Popen(command)
+            while (code := client.poll()) is None:
+                if server.process.poll() is not None:
+                    server.start()
+                time.sleep(0.02)
         finally:
             server.stop()
     sys.exit(code if code >= 0 else 128 - code)

@@ -7,12 +7,24 @@
 #include "base/print.h"
 #include "store/redis/redis.h"
 
+enum { MOST_PARKED = 10000 };
+
 const char weir__redis_hello[] = "hello";
 const char weir__redis_goodbye[] = "goodbye";
 
 static struct calls *list_of(struct redis *redis, enum call_state state)
 {
-	return state == CALL_TODO ? &redis->todo : state == CALL_WAITING ? &redis->waiting : NULL;
+	switch (state) {
+	case CALL_TODO:
+		return &redis->todo;
+	case CALL_WAITING:
+		return &redis->waiting;
+	case CALL_PARKED:
+		return &redis->parked;
+	case CALL_SENT:
+		break;
+	}
+	return NULL;
 }
 
 static uint64_t hash_of(const void *token)
@@ -148,10 +160,12 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 		weir__redis_answer(redis, call, op->give_up);
 		return;
 	}
+	if (!redis->ready) {
+		weir__redis_abandon(redis, call, op->give_up);
+		return;
+	}
 	call->script = WEIR__LUA_WITHDRAW;
 	weir__redis_move(redis, call, CALL_TODO);
-	if (!redis->ready)
-		weir__redis_abandon(redis, call);
 }
 
 void weir__redis_names_free(struct names *names)
@@ -206,28 +220,70 @@ void weir__redis_refuse(struct redis *redis, struct call *call, int error, const
 	weir__redis_answer(redis, call, error);
 }
 
-void weir__redis_refuse_all(struct redis *redis, int error, const char *why)
-{
-	while (redis->todo.first != NULL)
-		weir__redis_refuse(redis, redis->todo.first, error, why);
-	while (redis->waiting.first != NULL)
-		weir__redis_refuse(redis, redis->waiting.first, error, why);
-}
-
-void weir__redis_abandon(struct redis *redis, struct call *call)
-{
-	/* What was granted earlier under the same id is not this one's to take back. */
-	if (memcmp(call->token, call->op->token, WEIR_TOKEN_SIZE) != 0) {
-		weir__redis_answer(redis, call, call->op->give_up);
-		return;
-	}
-	call->orphan = true;
-	answer(redis, call, call->op->give_up);
-}
-
 void weir__redis_bury(struct redis *redis, struct call *call)
 {
 	weir__redis_move(redis, call, CALL_SENT);
 	call->orphan = false;
 	free_if_over(call);
+}
+
+static void park(struct redis *redis, struct call *call)
+{
+	if (weir__gate_is_shut(redis->store) || redis->n_parked >= MOST_PARKED) {
+		weir__redis_bury(redis, call);
+		return;
+	}
+	redis->n_parked++;
+	weir__redis_move(redis, call, CALL_PARKED);
+}
+
+void weir__redis_unpark(struct redis *redis)
+{
+	while (redis->parked.first != NULL)
+		weir__redis_move(redis, redis->parked.first, CALL_TODO);
+	redis->n_parked = 0;
+}
+
+/* Of a request that may have arrived, and of any release. What was granted earlier under the same
+ * id is not this one's to take back. */
+static bool leaves_something(const struct call *call)
+{
+	if (call->script == WEIR__LUA_RELEASE)
+		return true;
+	return (call->script == WEIR__LUA_REQUEST || call->script == WEIR__LUA_WITHDRAW) &&
+	       (call->state == CALL_WAITING || call->sent_before) &&
+	       memcmp(call->token, call->op->token, WEIR_TOKEN_SIZE) == 0;
+}
+
+void weir__redis_abandon(struct redis *redis, struct call *call, int result)
+{
+	call->orphan = leaves_something(call);
+	if (!call->orphan) {
+		weir__redis_answer(redis, call, result);
+		return;
+	}
+	if (call->script == WEIR__LUA_REQUEST)
+		call->script = WEIR__LUA_WITHDRAW;
+	answer(redis, call, result);
+	park(redis, call);
+}
+
+static void refuse_list(struct redis *redis, struct calls *calls, int error, const char *why)
+{
+	while (calls->first != NULL) {
+		struct call *call = calls->first;
+
+		if (call->orphan) {
+			park(redis, call);
+			continue;
+		}
+		call->op->error = weir__format_new("Redis at %s: %s", redis->where, why);
+		weir__redis_abandon(redis, call, error);
+	}
+}
+
+void weir__redis_refuse_all(struct redis *redis, int error, const char *why)
+{
+	refuse_list(redis, &redis->todo, error, why);
+	refuse_list(redis, &redis->waiting, error, why);
 }

@@ -173,6 +173,8 @@ static int set_options(struct redis *redis, const struct weir__url *url, char **
 static void free_redis(struct redis *redis)
 {
 	weir__agent_stop(redis->agent);
+	while (redis->parked.first != NULL)
+		weir__redis_bury(redis, redis->parked.first);
 	weir__table_done(&redis->tokens);
 	weir__address_done(&redis->address);
 	free(redis->space);

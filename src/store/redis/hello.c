@@ -159,6 +159,7 @@ static void greet(struct redis *redis, const struct weir__reply *reply)
 		redis->ready = true;
 		redis->gave_up = false;
 		weir__redis_listen(redis);
+		weir__redis_unpark(redis);
 		weir__redis_send(redis);
 		if (redis->ready)
 			weir__redis_poll(redis, true);

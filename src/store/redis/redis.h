@@ -15,8 +15,9 @@
  * sent again: a request under its token, which finds what the first one has done; a release that
  * then finds nothing to release has succeeded.
  *
- * ORPHANS. Whoever gives up while the server cannot be asked is answered at once. The call stays
- * behind without its operation, and takes back what the server may have granted as soon as it can.
+ * ORPHANS. Whoever gives up while the server cannot be asked, and whoever is told that it cannot be
+ * reached, is answered at once. The call stays behind without its operation, and takes back what
+ * the server may have granted as soon as there is one again.
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
  * up and go down), heard.c (replies and messages), survey.c (listings), ask.c (when to send what),
@@ -33,6 +34,7 @@ enum call_state {
 	CALL_TODO,
 	CALL_SENT,
 	CALL_WAITING,
+	CALL_PARKED, /* an orphan, until there is a server again */
 };
 
 /* Names that a listing or a reaping looks at. */
@@ -114,6 +116,8 @@ struct redis {
 	struct awaited *awaited_last;
 	struct calls todo;
 	struct calls waiting;
+	struct calls parked;
+	uint32_t n_parked;
 	struct weir__table tokens;
 	struct weir__timer pause; /* until the next attempt, or until the server can again */
 	struct weir__timer ear_pause;
@@ -136,9 +140,11 @@ void weir__redis_set_token(struct redis *redis, struct call *call, const void *t
 void weir__redis_answer(struct redis *redis, struct call *call, int result);
 void weir__redis_refuse(struct redis *redis, struct call *call, int error, const char *why);
 void weir__redis_refuse_all(struct redis *redis, int error, const char *why);
-void weir__redis_abandon(struct redis *redis, struct call *call); /* makes it an orphan */
-void weir__redis_bury(struct redis *redis, struct call *call);    /* an orphan that is done */
-void weir__redis_heard_of(struct call *call); /* one reply less will speak of it */
+/* Answers, and makes an orphan of what may have left something behind. */
+void weir__redis_abandon(struct redis *redis, struct call *call, int result);
+void weir__redis_unpark(struct redis *redis);                  /* all orphans are to do */
+void weir__redis_bury(struct redis *redis, struct call *call); /* an orphan that is done */
+void weir__redis_heard_of(struct call *call);                  /* one reply less will speak of it */
 void weir__redis_names_free(struct names *names);
 
 /* retry.c */

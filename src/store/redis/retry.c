@@ -28,9 +28,17 @@ static void unsend_call(struct redis *redis, struct call *call)
 	if (call->names != NULL)
 		call->names->asked = call->names->heard;
 	weir__redis_move(redis, call, CALL_TODO);
-	if (call->withdrawn && call->op != NULL) {
-		call->script = WEIR__LUA_WITHDRAW;
-		weir__redis_abandon(redis, call);
+}
+
+/* Who has given up does not wait for another connection. */
+static void dismiss(struct redis *redis)
+{
+	struct call *next;
+
+	for (struct call *call = redis->todo.first; call != NULL; call = next) {
+		next = call->next;
+		if (call->withdrawn && call->op != NULL)
+			weir__redis_abandon(redis, call, call->op->give_up);
 	}
 }
 
@@ -58,11 +66,13 @@ static void unsend(struct redis *redis)
 		free(awaited);
 		awaited = next;
 	}
-	if (later.first == NULL)
-		return;
-	later.first->previous = redis->todo.last;
-	*(redis->todo.last != NULL ? &redis->todo.last->next : &redis->todo.first) = later.first;
-	redis->todo.last = later.last;
+	if (later.first != NULL) {
+		later.first->previous = redis->todo.last;
+		*(redis->todo.last != NULL ? &redis->todo.last->next :
+					     &redis->todo.first) = later.first;
+		redis->todo.last = later.last;
+	}
+	dismiss(redis);
 }
 
 /* Longer each time, and never the same for two clients that were cut off together. */
