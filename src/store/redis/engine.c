@@ -50,7 +50,7 @@ static void serve(void *self, struct weir__op *operations, struct weir__op *with
 	weir__redis_send(redis);
 }
 
-static const struct weir__agent_work work = { .serve = serve };
+static const struct weir__agent_work work = { .serve = serve, .distant = true };
 
 static void end_pause(struct weir__timer *timer)
 {
@@ -227,7 +227,9 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 /* Asks the agent for something that is not the store's, and waits. */
 static int ask(struct redis *redis, const char *what, char **ret_error)
 {
-	struct weir__op op = { .verb = WEIR__LIST, .name = what, .done = weir__op_wake };
+	struct weir__op op = {
+		.verb = WEIR__LIST, .name = what, .distant = true, .done = weir__op_wake
+	};
 
 	weir__agent_submit(redis->agent, &op);
 	weir__op_wait(&op);
