@@ -285,10 +285,10 @@ static void withdraw(struct weir_store *store, struct weir__op *op)
 	weir__agent_withdraw(store->agent, op);
 }
 
-#define ENGINE(scheme_)                                                                            \
-	{                                                                                          \
-		.scheme = (scheme_), .options = options, .open = open_redis, .close = close_redis, \
-		.submit = submit, .withdraw = withdraw,                                            \
+#define ENGINE(scheme_)                                                                       \
+	{                                                                                     \
+		.scheme = (scheme_), .distant = true, .options = options, .open = open_redis, \
+		.close = close_redis, .submit = submit, .withdraw = withdraw,                 \
 	}
 
 const struct weir__engine weir__redis_engine = ENGINE("redis");
