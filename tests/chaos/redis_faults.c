@@ -1,6 +1,6 @@
-/* chaos: every fault that a Redis server or the way to it can have, one at a time.
+/* chaos: every fault that a Redis server or the way to it can have, one at a time and all at once.
  *
- *     redis_faults redis://127.0.0.1:PORT DIRECTORY
+ *     redis_faults redis://127.0.0.1:PORT DIRECTORY [SEED]
  *
  * The server's own socket is DIRECTORY/s; it is started again when it ends. */
 #include "support/unit.h"
@@ -25,6 +25,7 @@ static struct proxy *proxy;
 static struct weir_store *store;  /* through the proxy */
 static struct weir_store *direct; /* not */
 static uint32_t names;
+static uint64_t storm_seed = 1;
 
 static void nap(long milliseconds)
 {
@@ -270,6 +271,71 @@ TEST(who_gives_up_in_the_dark_leaves_nothing_behind)
 	assert_int_equal(look(name).waiting, 0);
 }
 
+/* ---- all at once ----------------------------------------------------------------------------- */
+
+enum { CROWD = 8, STORM_PAIRS = 40 };
+
+struct storm {
+	const char *name;
+	uint64_t fence; /* the last one seen, by whoever is inside */
+	uint32_t inside, pairs, refused;
+};
+
+/* Nobody else is inside, for as long as this side believes in the lease (L1, L5). */
+static void *storm_member(void *argument)
+{
+	struct storm *storm = argument;
+
+	for (int i = 0; i < STORM_PAIRS; i++) {
+		struct weir_lease *lease;
+		int error = acquire(store, storm->name, weir_after(20 * WEIR_SECOND), &lease);
+
+		if (error < 0) {
+			__atomic_fetch_add(&storm->refused, 1, __ATOMIC_RELAXED);
+			continue;
+		}
+
+		struct weir_lease_info info;
+
+		weir_lease_get(lease, &info);
+		assert_int_equal(__atomic_fetch_add(&storm->inside, 1, __ATOMIC_SEQ_CST), 0);
+		assert_true(info.fence > storm->fence); /* L2 */
+		storm->fence = info.fence;
+		assert_int_equal(__atomic_sub_fetch(&storm->inside, 1, __ATOMIC_SEQ_CST), 0);
+		assert_int_equal(weir_release(lease), 0);
+		weir_lease_unref(lease);
+		__atomic_fetch_add(&storm->pairs, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+TEST(a_storm_of_faults_grants_nothing_twice_and_leaves_nothing_L1_L2_L6)
+{
+	static const char *const harms[] = { "unharmed", "cut before", "cut after", "truncated",
+					     "stalled",  "dripped",    "delayed" };
+	const char *name = fresh_name();
+	struct storm storm = { .name = name };
+	pthread_t threads[CROWD];
+
+	assert_int_equal(weir_ensure(direct, name, 1), 1);
+	proxy_storm(proxy, storm_seed, 12);
+	for (int i = 0; i < CROWD; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, storm_member, &storm), 0);
+	for (int i = 0; i < CROWD; i++)
+		(void)pthread_join(threads[i], NULL);
+	proxy_storm(proxy, 0, 0);
+	(void)printf("seed %llu: %u pairs, %u refused;", (unsigned long long)storm_seed,
+		     storm.pairs, storm.refused);
+	for (enum harm harm = NO_HARM; harm < SAY; harm++)
+		(void)printf(" %s %u", harms[harm], proxy_hits(proxy, harm));
+	(void)printf("\n");
+	assert_true(storm.pairs > 0);
+	for (int i = 0; i < 300 && (look(name).held != 0 || look(name).waiting != 0); i++)
+		nap(10);
+	assert_int_equal(look(name).held, 0);
+	assert_int_equal(look(name).waiting, 0);
+}
+
 /* ---- the server itself ----------------------------------------------------------------------- */
 
 /* It was started again and knows nothing: who held may still believe in it, so nobody is granted
@@ -473,6 +539,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_server_that_cannot_be_reached_is_named_and_nothing_is_left),
 		cmocka_unit_test(a_waiter_outlives_its_connections),
 		cmocka_unit_test(who_gives_up_in_the_dark_leaves_nothing_behind),
+		cmocka_unit_test(
+			a_storm_of_faults_grants_nothing_twice_and_leaves_nothing_L1_L2_L6),
 		cmocka_unit_test(a_server_that_comes_back_empty_grants_nothing_for_a_while),
 		cmocka_unit_test(failover_continue_does_not_wait),
 		cmocka_unit_test(servers_that_will_not_do_are_refused_with_the_reason),
@@ -487,6 +555,8 @@ int main(int argc, char **argv)
 		return 2;
 	server_url = argv[1];
 	directory = argv[2];
+	if (argc > 3)
+		storm_seed = strtoull(argv[3], NULL, 0);
 	server_port = (uint16_t)strtoul(strrchr(server_url, ':') + 1, NULL, 10);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -15,7 +15,7 @@ const char weir__redis_goodbye[] = "goodbye";
 static struct calls *list_of(struct redis *redis, enum call_state state)
 {
 	switch (state) {
-	case CALL_TODO:
+	case CALL_NEXT:
 		return &redis->todo;
 	case CALL_WAITING:
 		return &redis->waiting;
@@ -129,7 +129,7 @@ bool weir__redis_take(struct redis *redis, struct weir__op *op)
 	op->keeper = call;
 	if (op->verb == WEIR__REQUEST && op->wait)
 		weir__redis_set_token(redis, call, op->token);
-	weir__redis_move(redis, call, CALL_TODO);
+	weir__redis_move(redis, call, CALL_NEXT);
 	return true;
 }
 
@@ -154,9 +154,9 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 	call->withdrawn = true;
 	if (call->state == CALL_SENT)
 		return;
-	if (call->state == CALL_TODO && redis->ready && op->give_up == -ETIMEDOUT)
+	if (call->state == CALL_NEXT && redis->ready && op->give_up == -ETIMEDOUT)
 		return;
-	if ((call->state == CALL_TODO && !call->sent_before) || is_shared(redis, call)) {
+	if ((call->state == CALL_NEXT && !call->sent_before) || is_shared(redis, call)) {
 		weir__redis_answer(redis, call, op->give_up);
 		return;
 	}
@@ -165,7 +165,7 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 		return;
 	}
 	call->script = WEIR__LUA_WITHDRAW;
-	weir__redis_move(redis, call, CALL_TODO);
+	weir__redis_move(redis, call, CALL_NEXT);
 }
 
 void weir__redis_names_free(struct names *names)
@@ -240,7 +240,7 @@ static void park(struct redis *redis, struct call *call)
 void weir__redis_unpark(struct redis *redis)
 {
 	while (redis->parked.first != NULL)
-		weir__redis_move(redis, redis->parked.first, CALL_TODO);
+		weir__redis_move(redis, redis->parked.first, CALL_NEXT);
 	redis->n_parked = 0;
 }
 

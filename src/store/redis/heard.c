@@ -116,7 +116,7 @@ static void waits(struct redis *redis, struct call *call, const struct weir__rep
 static void ask_again(struct redis *redis, struct call *call)
 {
 	weir__redis_set_token(redis, call, call->op->token);
-	weir__redis_move(redis, call, CALL_TODO);
+	weir__redis_move(redis, call, CALL_NEXT);
 	call->early = false;
 	call->script = WEIR__LUA_REQUEST;
 	call->sent_before = false;
@@ -127,7 +127,7 @@ static void hear_orphan(struct redis *redis, struct call *call, int result)
 {
 	if (call->script == WEIR__LUA_WITHDRAW && result == 0) {
 		call->script = WEIR__LUA_RELEASE;
-		weir__redis_move(redis, call, CALL_TODO);
+		weir__redis_move(redis, call, CALL_NEXT);
 	} else {
 		weir__redis_bury(redis, call);
 	}
@@ -169,7 +169,7 @@ static void hear_survey(struct redis *redis, struct call *call, const struct wei
 
 		/* The rest of what was asked is on its way; then more is asked. */
 		if (names->asked - names->heard == 0)
-			weir__redis_move(redis, call, CALL_TODO);
+			weir__redis_move(redis, call, CALL_NEXT);
 		return;
 	}
 	if (error == -EPROTO)
@@ -245,7 +245,7 @@ static void take_back(struct redis *redis, const struct awaited *awaited)
 		if (call->withdrawn && call->script == WEIR__LUA_REQUEST && !call->sent_before)
 			weir__redis_answer(redis, call, call->op->give_up);
 		else
-			weir__redis_move(redis, call, CALL_TODO);
+			weir__redis_move(redis, call, CALL_NEXT);
 	}
 }
 

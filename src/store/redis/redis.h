@@ -2,7 +2,7 @@
  *
  * Everything happens in the agent's thread. A CALL is one operation on its way through the engine:
  *
- *     TODO ----send----> SENT ----reply----> answered
+ *     NEXT ----send----> SENT ----reply----> answered
  *      ^                  |  \--"it waits"--> WAITING --message, poll--> answered
  *      \---wire is lost---/
  *
@@ -31,7 +31,7 @@
 #include "store/redis/wire.h"
 
 enum call_state {
-	CALL_TODO,
+	CALL_NEXT,
 	CALL_SENT,
 	CALL_WAITING,
 	CALL_PARKED, /* an orphan, until there is a server again */

@@ -27,7 +27,7 @@ static void unsend_call(struct redis *redis, struct call *call)
 	call->sent_before = true;
 	if (call->names != NULL)
 		call->names->asked = call->names->heard;
-	weir__redis_move(redis, call, CALL_TODO);
+	weir__redis_move(redis, call, CALL_NEXT);
 }
 
 /* Who has given up does not wait for another connection. */
