@@ -508,6 +508,43 @@ TEST(the_documented_user_suffices)
 	cli("acl deluser app");
 }
 
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+static int open_tls(const char *scheme, const char *host, const char *option, const char *file)
+{
+	struct weir_store *opened = NULL;
+	char url[600];
+	int error;
+
+	(void)snprintf(url, sizeof(url), "%s://:" CANARY "@%s:%u?min_delay=1ms&%s=%s/%s", scheme,
+		       host, server_port, option, directory, file);
+	error = weir_store_open(url, &opened);
+	weir_store_close(opened);
+	assert_null(strstr(weir_store_error(NULL), CANARY));
+	return error;
+}
+
+static void tls_refuses(const char *scheme, const char *host, const char *file,
+			const char *sentence)
+{
+	assert_int_equal(open_tls(scheme, host, "ca_file", file), -EHOSTUNREACH);
+	if (strstr(weir_store_error(NULL), sentence) == NULL)
+		fail_msg("%s", weir_store_error(NULL));
+	assert_non_null(strstr(weir_store_error(NULL), host));
+}
+
+TEST(certificates_are_verified_and_so_are_names)
+{
+	cli("config set requirepass " CANARY);
+	assert_int_equal(open_tls("rediss", "localhost", "ca_file", "ca.pem"), 0);
+	assert_int_equal(open_tls("rediss", "127.0.0.1", "ca_file", "ca.pem"), 0);
+	tls_refuses("rediss", "localhost", "other.pem", "certificate");
+	tls_refuses("rediss", "127.0.0.2", "ca.pem", "mismatch");
+	tls_refuses("rediss", "localhost", "none.pem", "ca_file");
+	assert_int_equal(open_tls("rediss", "localhost", "cert_file", "ca.pem"), -EHOSTUNREACH);
+	tls_refuses("redis", "127.0.0.1", "ca.pem", "");
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -551,12 +588,18 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_documented_user_suffices),
 	};
 
+	const struct CMUnitTest tls_tests[] = {
+		cmocka_unit_test(certificates_are_verified_and_so_are_names),
+	};
+
 	if (argc < 3)
 		return 2;
 	server_url = argv[1];
 	directory = argv[2];
 	if (argc > 3)
 		storm_seed = strtoull(argv[3], NULL, 0);
-	server_port = (uint16_t)strtoul(strrchr(server_url, ':') + 1, NULL, 10);
+	server_port = (uint16_t)strtoul(strrchr(server_url, ':') + 1, NULL, 10); /* before any ? */
+	if (strncmp(server_url, "rediss:", 7) == 0)
+		return cmocka_run_group_tests(tls_tests, NULL, NULL);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

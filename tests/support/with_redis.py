@@ -54,7 +54,8 @@ class Server:
             make_certificates(self.directory)
             listen = ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "no",
                       "--tls-cert-file", "server.pem", "--tls-key-file", "server.key",
-                      "--tls-ca-cert-file", "ca.pem", "--unixsocket", str(socket_path)]
+                      "--tls-ca-cert-file", "ca.pem", "--bind", "127.0.0.1", "127.0.0.2",
+                      "--unixsocket", str(socket_path)]
             self.url = f"rediss://localhost:{self.port}?ca_file={self.directory}/ca.pem"
         self.listen = listen
         self.process = None
