@@ -58,10 +58,13 @@ static void hang_up(struct weir__wire *wire)
 	if (wire->ssl != NULL)
 		weir__tls.SSL_free(wire->ssl);
 	wire->ssl = NULL;
-	if (fd >= 0) {
+	if (fd < 0)
+		return;
+	if (wire->watched)
 		weir__agent_unwatch(wire->agent, &wire->watch);
-		close(fd);
-	}
+	wire->watch.fd = -1;
+	wire->watched = false;
+	close(fd);
 }
 
 void weir__wire_close(struct weir__wire *wire)
@@ -142,7 +145,25 @@ static int new_socket(struct weir__wire *wire, int family, const struct sockaddr
 	return fd;
 }
 
-/* Edge-triggered, both ways: whoever is told reads and writes until the kernel has enough. */
+/* Edge-triggered: whoever is told reads and writes until the kernel has enough. That there is room
+ * to write is told only to those who need it; a socket of this machine would tell it each time that
+ * the server has read something. */
+static int watch(struct weir__wire *wire, bool for_room)
+{
+	int fd = wire->watch.fd;
+	int error;
+
+	if (wire->watched) {
+		weir__agent_unwatch(wire->agent, &wire->watch);
+		wire->watch.fd = fd;
+	}
+	error = weir__agent_watch(wire->agent, &wire->watch,
+				  EPOLLIN | EPOLLRDHUP | EPOLLET | (for_room ? EPOLLOUT : 0U));
+	wire->watched = error == 0;
+	wire->watched_for_room = for_room;
+	return error;
+}
+
 static int start(struct weir__wire *wire, int family, const struct sockaddr *to, socklen_t size)
 {
 	int fd = new_socket(wire, family, to, size);
@@ -151,7 +172,7 @@ static int start(struct weir__wire *wire, int family, const struct sockaddr *to,
 	if (fd < 0)
 		return fd;
 	wire->watch.fd = fd;
-	error = weir__agent_watch(wire->agent, &wire->watch, EPOLLIN | EPOLLOUT | EPOLLET);
+	error = watch(wire, true);
 	if (error < 0) {
 		wire->watch.fd = -1;
 		close(fd);
@@ -370,6 +391,17 @@ static ssize_t get_bytes(struct weir__wire *wire, char *bytes, size_t size)
 	return done < 0 ? -errno : done;
 }
 
+static void await_room(struct weir__wire *wire, bool needed)
+{
+	int error;
+
+	if (wire->state != WEIR__WIRE_UP || wire->watched_for_room == needed)
+		return;
+	error = watch(wire, needed);
+	if (error < 0)
+		fail_errno(wire, -error);
+}
+
 void weir__wire_flush(struct weir__wire *wire)
 {
 	if (wire->failed) {
@@ -380,8 +412,10 @@ void weir__wire_flush(struct weir__wire *wire)
 		ssize_t done = put_bytes(wire, wire->out + wire->out_begin,
 					 wire->out_end - wire->out_begin);
 
-		if (done == -EAGAIN)
+		if (done == -EAGAIN) {
+			await_room(wire, true);
 			return;
+		}
 		if (done == -EINTR)
 			continue;
 		if (done < 0) {
@@ -391,6 +425,7 @@ void weir__wire_flush(struct weir__wire *wire)
 		wire->out_begin += (size_t)done;
 	}
 	wire->out_begin = wire->out_end = 0;
+	await_room(wire, false);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -419,7 +454,8 @@ static bool hand_out(struct weir__wire *wire)
 	}
 }
 
-static void take_in(struct weir__wire *wire)
+/* `ended`: the other side may have closed, which comes after all that it has said. */
+static void take_in(struct weir__wire *wire, bool ended)
 {
 	char bytes[READ_SIZE];
 
@@ -445,6 +481,9 @@ static void take_in(struct weir__wire *wire)
 		}
 		if (!hand_out(wire))
 			return;
+		/* Less than there was room for: that was all. TLS has a buffer of its own. */
+		if (!ended && wire->ssl == NULL && (size_t)size < sizeof(bytes))
+			return;
 	}
 }
 
@@ -462,5 +501,5 @@ static void ready(struct weir__watch *watch, uint32_t events)
 	if (wire->state == WEIR__WIRE_UP)
 		weir__wire_flush(wire);
 	if (wire->state == WEIR__WIRE_UP)
-		take_in(wire);
+		take_in(wire, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
 }

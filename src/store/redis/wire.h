@@ -38,6 +38,7 @@ struct weir__wire {
 	enum weir__wire_state state;
 	uint32_t opened; /* how often */
 	struct weir__watch watch;
+	bool watched, watched_for_room;
 	struct weir__timer timer; /* for the connection, then for what is awaited */
 	weir_time deadline;
 	struct addrinfo *found;
