@@ -35,7 +35,7 @@ struct proxy {
 	pthread_mutex_t lock;
 	int listener, bell[2];
 	uint16_t port, server_port;
-	bool stopping, refusing, cut;
+	bool refusing;
 	enum harm harm;
 	int times;
 	char text[200];
@@ -142,7 +142,9 @@ static bool pass_up(struct proxy *proxy, struct pair *pair, const char *command,
 		return false;
 	}
 	if (harm == SAY) {
+		(void)pthread_mutex_lock(&proxy->lock);
 		put(pair->client, proxy->text, strlen(proxy->text));
+		(void)pthread_mutex_unlock(&proxy->lock);
 		return true;
 	}
 	if (harm == STALL)
@@ -225,7 +227,10 @@ static void welcome(struct proxy *proxy)
 		return;
 	while (pair < proxy->pairs + MOST && pair->client >= 0)
 		pair++;
-	server = pair < proxy->pairs + MOST && !proxy->refusing ? dial(proxy->server_port) : -1;
+	server = pair < proxy->pairs + MOST &&
+				 !__atomic_load_n(&proxy->refusing, __ATOMIC_ACQUIRE) ?
+			 dial(proxy->server_port) :
+			 -1;
 	if (server < 0) {
 		(void)close(client);
 		return;
@@ -339,9 +344,14 @@ void proxy_storm(struct proxy *proxy, uint64_t seed, uint32_t one_in)
 	(void)pthread_mutex_unlock(&proxy->lock);
 }
 
-uint32_t proxy_hits(const struct proxy *proxy, enum harm harm)
+uint32_t proxy_hits(struct proxy *proxy, enum harm harm)
 {
-	return proxy->hits[harm];
+	uint32_t hits;
+
+	(void)pthread_mutex_lock(&proxy->lock);
+	hits = proxy->hits[harm];
+	(void)pthread_mutex_unlock(&proxy->lock);
+	return hits;
 }
 
 void proxy_cut_all(struct proxy *proxy)
@@ -354,6 +364,6 @@ void proxy_cut_all(struct proxy *proxy)
 
 void proxy_refuse(struct proxy *proxy, int refuse)
 {
-	proxy->refusing = refuse != 0;
+	__atomic_store_n(&proxy->refusing, refuse != 0, __ATOMIC_RELEASE);
 	proxy_cut_all(proxy);
 }

@@ -33,7 +33,7 @@ void proxy_harm(struct proxy *proxy, enum harm harm, int times, const char *text
 void proxy_storm(struct proxy *proxy, uint64_t seed, uint32_t one_in);
 
 /* How often each was done. */
-uint32_t proxy_hits(const struct proxy *proxy, enum harm harm);
+uint32_t proxy_hits(struct proxy *proxy, enum harm harm);
 
 /* Resets all connections; refuses new ones until told otherwise. */
 void proxy_refuse(struct proxy *proxy, int refuse);
