@@ -65,6 +65,20 @@ void weir__redis_send(struct redis *redis)
 	weir__redis_part(redis);
 }
 
+bool weir__redis_can_send_now(const struct redis *redis)
+{
+	return redis->ready && redis->todo.first == NULL && !redis->pause.set &&
+	       WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
+}
+
+void weir__redis_send_now(struct redis *redis)
+{
+	while (redis->todo.first != NULL)
+		say(redis, redis->todo.first);
+	if (!weir__wire_try_flush(&redis->mouth))
+		weir__agent_timer_set(redis->agent, &redis->unwritten, 0);
+}
+
 void weir__redis_look(struct redis *redis, weir_time time)
 {
 	if (time >= redis->beats_at)

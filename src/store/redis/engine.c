@@ -35,9 +35,11 @@ static void serve(void *self, struct weir__op *operations, struct weir__op *with
 {
 	struct redis *redis = self;
 
+	weir__lock(&redis->lock);
 	while (operations != NULL) {
 		struct weir__op *next = operations->next;
 
+		(void)WEIR__SUB(&redis->queued, 1, __ATOMIC_RELEASE);
 		take(redis, operations);
 		operations = next;
 	}
@@ -48,6 +50,7 @@ static void serve(void *self, struct weir__op *operations, struct weir__op *with
 		withdrawn = next;
 	}
 	weir__redis_send(redis);
+	weir__unlock(&redis->lock);
 }
 
 static const struct weir__agent_work work = { .serve = serve, .distant = true };
@@ -57,12 +60,14 @@ static void end_pause(struct weir__timer *timer)
 	struct redis *redis =
 		(struct redis *)(void *)((char *)timer - offsetof(struct redis, pause));
 
+	weir__lock(&redis->lock);
 	if (redis->ready) {
 		weir__redis_send(redis);
 		weir__redis_poll(redis, false);
 	} else if (redis->todo.first != NULL || redis->waiting.first != NULL) {
 		weir__redis_connect(redis);
 	}
+	weir__unlock(&redis->lock);
 }
 
 static void end_ear_pause(struct weir__timer *timer)
@@ -70,8 +75,21 @@ static void end_ear_pause(struct weir__timer *timer)
 	struct redis *redis =
 		(struct redis *)(void *)((char *)timer - offsetof(struct redis, ear_pause));
 
+	weir__lock(&redis->lock);
 	if (redis->ready)
 		weir__redis_listen(redis);
+	weir__unlock(&redis->lock);
+}
+
+static void write_rest(struct weir__timer *timer)
+{
+	struct redis *redis =
+		(struct redis *)(void *)((char *)timer - offsetof(struct redis, unwritten));
+
+	weir__lock(&redis->lock);
+	if (redis->ready)
+		weir__wire_flush(&redis->mouth);
+	weir__unlock(&redis->lock);
 }
 
 static void beat(struct weir__timer *timer)
@@ -79,10 +97,12 @@ static void beat(struct weir__timer *timer)
 	struct redis *redis =
 		(struct redis *)(void *)((char *)timer - offsetof(struct redis, heartbeat));
 
+	weir__lock(&redis->lock);
 	redis->beats_at = WEIR_NEVER;
 	weir__redis_poll(redis, false);
 	if (redis->waiting.first != NULL && !redis->ready)
 		weir__redis_connect(redis);
+	weir__unlock(&redis->lock);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -231,6 +251,7 @@ static int ask(struct redis *redis, const char *what, char **ret_error)
 		.verb = WEIR__LIST, .name = what, .distant = true, .done = weir__op_wake
 	};
 
+	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
 	weir__agent_submit(redis->agent, &op);
 	weir__op_wait(&op);
 	*ret_error = op.error;
@@ -251,9 +272,11 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 	redis->pause.fire = end_pause;
 	redis->ear_pause.fire = end_ear_pause;
 	redis->heartbeat.fire = beat;
+	redis->unwritten.fire = write_rest;
 	error = prepare(redis, url, ret_error);
-	weir__wire_init(&redis->mouth, &weir__redis_mouth, redis->agent, &redis->address);
-	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->address);
+	weir__wire_init(&redis->mouth, &weir__redis_mouth, redis->agent, &redis->lock,
+			&redis->address);
+	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->lock, &redis->address);
 	if (error == 0)
 		error = ask(redis, weir__redis_hello, ret_error);
 	if (error < 0) {
@@ -275,8 +298,29 @@ static void close_redis(struct weir_store *store)
 	free_redis(redis);
 }
 
+/* Never waits for the lock: the caller may have others. */
+static bool send_now(struct redis *redis, struct weir__op *op)
+{
+	bool now;
+
+	if (op->verb == WEIR__LIST || op->verb == WEIR__REAP || !weir__try_lock(&redis->lock))
+		return false;
+	now = weir__redis_can_send_now(redis);
+	if (now) {
+		take(redis, op);
+		weir__redis_send_now(redis);
+	}
+	weir__unlock(&redis->lock);
+	return now;
+}
+
 static void submit(struct weir_store *store, struct weir__op *op)
 {
+	struct redis *redis = store->state;
+
+	if (send_now(redis, op))
+		return;
+	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
 	weir__agent_submit(store->agent, op);
 }
 

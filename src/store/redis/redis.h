@@ -1,6 +1,8 @@
 /* store/redis: a store on a Redis server.
  *
- * Everything happens in the agent's thread. A CALL is one operation on its way through the engine:
+ * Everything happens in the agent's thread, with one exception: whoever asks while nothing is in
+ * the way writes its command itself, which spares waking the agent. So there is a lock. A CALL is
+ * one operation on its way through the engine:
  *
  *     NEXT ----send----> SENT ----reply----> answered
  *      ^                  |  \--"it waits"--> WAITING --message, poll--> answered
@@ -88,6 +90,8 @@ enum hello { HELLO_AUTH, HELLO_SELECT, HELLO_INFO, HELLO_DONE };
 struct redis {
 	struct weir_store *store;
 	struct weir__agent *agent;
+	struct weir__lock lock; /* of all that follows and changes */
+	uint32_t queued; /* operations on their way to the agent, which nobody may overtake */
 	struct weir__address address;
 	char where[2 * WEIR_NAME_MAX];    /* the address, for people */
 	char *space;                      /* what all keys and channels begin with */
@@ -122,8 +126,9 @@ struct redis {
 	struct weir__timer pause; /* until the next attempt, or until the server can again */
 	struct weir__timer ear_pause;
 	struct weir__timer heartbeat;
-	weir_time beats_at;       /* when that is set for */
-	struct weir__op *goodbye; /* answered when nothing is to do any more */
+	struct weir__timer unwritten; /* has the agent write what an asker could not */
+	weir_time beats_at;           /* when that is set for */
+	struct weir__op *goodbye;     /* answered when nothing is to do any more */
 };
 
 /* call.c */
@@ -161,6 +166,9 @@ bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t
 enum { WEIR__REDIS_AT_ONCE = 128 }; /* waiters in one command */
 
 /* ask.c */
+/* Sends what was just taken, from any thread, if nothing is in the way. */
+bool weir__redis_can_send_now(const struct redis *redis);
+void weir__redis_send_now(struct redis *redis);
 void weir__redis_send(struct redis *redis);                 /* all that is to do */
 void weir__redis_poll(struct redis *redis, bool all);       /* waiters whose time it is, or all */
 void weir__redis_look(struct redis *redis, weir_time time); /* polls then, at the latest */

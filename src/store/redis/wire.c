@@ -38,10 +38,12 @@ static struct weir__wire *wire_of_timer(struct weir__timer *timer)
 }
 
 void weir__wire_init(struct weir__wire *wire, const struct weir__wire_owner *owner,
-		     struct weir__agent *agent, const struct weir__address *address)
+		     struct weir__agent *agent, struct weir__lock *lock,
+		     const struct weir__address *address)
 {
 	*wire = (struct weir__wire){
 		.owner = owner,
+		.lock = lock,
 		.agent = agent,
 		.address = address,
 		.watch = { .fd = -1, .ready = ready },
@@ -101,10 +103,8 @@ static void fail_errno(struct weir__wire *wire, int error)
 	fail(wire, -EHOSTUNREACH, strerror(error));
 }
 
-static void late(struct weir__timer *timer)
+static void check_deadline(struct weir__wire *wire)
 {
-	struct weir__wire *wire = wire_of_timer(timer);
-
 	if (wire->state != WEIR__WIRE_UP) {
 		try_next(wire, -EHOSTUNREACH, "it does not answer within the connect timeout");
 		return;
@@ -113,9 +113,18 @@ static void late(struct weir__timer *timer)
 		return;
 	/* The timer is not moved with each reply; it looks when it comes to it. */
 	if (weir__boottime() < wire->deadline)
-		weir__agent_timer_set(wire->agent, timer, wire->deadline);
+		weir__agent_timer_set(wire->agent, &wire->timer, wire->deadline);
 	else
 		fail(wire, -EHOSTUNREACH, "it does not answer within the timeout");
+}
+
+static void late(struct weir__timer *timer)
+{
+	struct weir__wire *wire = wire_of_timer(timer);
+
+	weir__lock(wire->lock);
+	check_deadline(wire);
+	weir__unlock(wire->lock);
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
@@ -221,9 +230,8 @@ static void begin_local(struct weir__wire *wire)
 		fail_errno(wire, -error);
 }
 
-static void begin(struct weir__timer *timer)
+static void look_up(struct weir__wire *wire)
 {
-	struct weir__wire *wire = wire_of_timer(timer);
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
 	char why[WHY_SIZE];
 	int error;
@@ -249,6 +257,15 @@ static void begin(struct weir__timer *timer)
 	}
 	wire->next = wire->found;
 	try_next(wire, -EHOSTUNREACH, "the host has no address");
+}
+
+static void begin(struct weir__timer *timer)
+{
+	struct weir__wire *wire = wire_of_timer(timer);
+
+	weir__lock(wire->lock);
+	look_up(wire);
+	weir__unlock(wire->lock);
 }
 
 void weir__wire_open(struct weir__wire *wire)
@@ -402,6 +419,21 @@ static void await_room(struct weir__wire *wire, bool needed)
 		fail_errno(wire, -error);
 }
 
+bool weir__wire_try_flush(struct weir__wire *wire)
+{
+	ssize_t done;
+
+	if (wire->failed || wire->state != WEIR__WIRE_UP || wire->watched_for_room)
+		return false;
+	done = put_bytes(wire, wire->out + wire->out_begin, wire->out_end - wire->out_begin);
+	if (done > 0)
+		wire->out_begin += (size_t)done;
+	if (wire->out_begin < wire->out_end)
+		return false;
+	wire->out_begin = wire->out_end = 0;
+	return true;
+}
+
 void weir__wire_flush(struct weir__wire *wire)
 {
 	if (wire->failed) {
@@ -487,10 +519,8 @@ static void take_in(struct weir__wire *wire, bool ended)
 	}
 }
 
-static void ready(struct weir__watch *watch, uint32_t events)
+static void work(struct weir__wire *wire, uint32_t events)
 {
-	struct weir__wire *wire = wire_of_watch(watch);
-
 	if (wire->state == WEIR__WIRE_CONNECTING) {
 		if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) == 0)
 			return;
@@ -502,4 +532,13 @@ static void ready(struct weir__watch *watch, uint32_t events)
 		weir__wire_flush(wire);
 	if (wire->state == WEIR__WIRE_UP)
 		take_in(wire, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+}
+
+static void ready(struct weir__watch *watch, uint32_t events)
+{
+	struct weir__wire *wire = wire_of_watch(watch);
+
+	weir__lock(wire->lock);
+	work(wire, events);
+	weir__unlock(wire->lock);
 }

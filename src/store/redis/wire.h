@@ -1,6 +1,7 @@
 /* store/redis: one connection to one server: commands out, replies in.
  *
- * All in the agent's thread; nothing here waits, but for looking up a host's name. What was sent
+ * All in the agent's thread, but for writing when nothing is in the way, which anybody may who has
+ * the lock; nothing here waits, but for looking up a host's name. What was sent
  * and not answered when the wire goes down has an unknown outcome; that is for the owner to
  * resolve. After a timeout the wire is closed, so a late reply is never taken for the next one's.
  */
@@ -33,6 +34,7 @@ enum weir__wire_state {
 
 struct weir__wire {
 	const struct weir__wire_owner *owner;
+	struct weir__lock *lock; /* held whenever something is done here */
 	struct weir__agent *agent;
 	const struct weir__address *address;
 	enum weir__wire_state state;
@@ -54,7 +56,8 @@ struct weir__wire {
 
 /* All zero but for owner, agent and address, which stay as they are. */
 void weir__wire_init(struct weir__wire *wire, const struct weir__wire_owner *owner,
-		     struct weir__agent *agent, const struct weir__address *address);
+		     struct weir__agent *agent, struct weir__lock *lock,
+		     const struct weir__address *address);
 
 /* Begins to connect; the owner hears of the end, never from within this call. */
 void weir__wire_open(struct weir__wire *wire);
@@ -69,5 +72,8 @@ void weir__wire_send(struct weir__wire *wire, size_t n, const char *const *parts
 
 /* Writes as much as the kernel takes now; the rest follows by itself. */
 void weir__wire_flush(struct weir__wire *wire);
+
+/* The same from any thread. Whether all was written; if not, the agent must flush. */
+bool weir__wire_try_flush(struct weir__wire *wire);
 
 #endif
