@@ -48,7 +48,7 @@ static void say(struct redis *redis, struct call *call)
 
 void weir__redis_send(struct redis *redis)
 {
-	if (redis->todo.first == NULL || redis->pause.set) {
+	if (redis->todo.first == NULL || redis->pausing) {
 		weir__redis_part(redis);
 		return;
 	}
@@ -65,10 +65,11 @@ void weir__redis_send(struct redis *redis)
 	weir__redis_part(redis);
 }
 
+/* An asker may be a task with little stack, and TLS wants much. */
 bool weir__redis_can_send_now(const struct redis *redis)
 {
-	return redis->ready && redis->todo.first == NULL && !redis->pause.set &&
-	       WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
+	return redis->ready && !redis->address.tls && redis->todo.first == NULL &&
+	       !redis->pausing && WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
 }
 
 void weir__redis_send_now(struct redis *redis)
@@ -137,7 +138,7 @@ void weir__redis_poll(struct redis *redis, bool all)
 		return;
 	/* Whatever comes of this: a heartbeat from now it is tried again. */
 	weir__redis_look(redis, weir__boottime() + redis->store->bounds.heartbeat);
-	due = redis->ready && !redis->pause.set ? malloc(n * sizeof(struct call *)) : NULL;
+	due = redis->ready && !redis->pausing ? malloc(n * sizeof(struct call *)) : NULL;
 	if (due == NULL)
 		return;
 	n = gather(redis, due, all);

@@ -29,6 +29,11 @@ struct command {
 	char match[KEY_SIZE];
 };
 
+struct command *weir__redis_command_new(void)
+{
+	return calloc(1, sizeof(struct command));
+}
+
 static void add_bytes(struct command *command, const void *bytes, size_t size)
 {
 	command->parts[command->n] = bytes;
@@ -200,19 +205,19 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 
 bool weir__redis_say(struct redis *redis, struct call *call)
 {
-	struct command command;
+	struct command *command = redis->command;
 	struct names *names = call->names;
 	enum weir__script script = call->script;
 
 	if (names != NULL && !names->complete) {
 		script = WEIR__NO_SCRIPT;
-		add_scan(redis, &command, names);
+		add_scan(redis, command, names);
 	} else {
-		begin(redis, &command, script,
+		begin(redis, command, script,
 		      names != NULL ? names->name[names->asked] : call->name);
-		add_arguments(redis, &command, call);
+		add_arguments(redis, command, call);
 	}
-	if (!finish(redis, &command, script, &call, 1))
+	if (!finish(redis, command, script, &call, 1))
 		return false;
 	if (names != NULL && names->complete)
 		names->asked++;
@@ -221,11 +226,11 @@ bool weir__redis_say(struct redis *redis, struct call *call)
 
 bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t n)
 {
-	struct command command;
+	struct command *command = redis->command;
 
-	begin(redis, &command, WEIR__LUA_POLL, calls[0]->name);
-	add_number(&command, microseconds(silence(redis)));
+	begin(redis, command, WEIR__LUA_POLL, calls[0]->name);
+	add_number(command, microseconds(silence(redis)));
 	for (size_t i = 0; i < n; i++)
-		add_bytes(&command, calls[i]->token, WEIR_TOKEN_SIZE);
-	return finish(redis, &command, WEIR__LUA_POLL, calls, n);
+		add_bytes(command, calls[i]->token, WEIR_TOKEN_SIZE);
+	return finish(redis, command, WEIR__LUA_POLL, calls, n);
 }

@@ -61,6 +61,7 @@ static void end_pause(struct weir__timer *timer)
 		(struct redis *)(void *)((char *)timer - offsetof(struct redis, pause));
 
 	weir__lock(&redis->lock);
+	redis->pausing = false;
 	if (redis->ready) {
 		weir__redis_send(redis);
 		weir__redis_poll(redis, false);
@@ -76,6 +77,7 @@ static void end_ear_pause(struct weir__timer *timer)
 		(struct redis *)(void *)((char *)timer - offsetof(struct redis, ear_pause));
 
 	weir__lock(&redis->lock);
+	redis->ear_pausing = false;
 	if (redis->ready)
 		weir__redis_listen(redis);
 	weir__unlock(&redis->lock);
@@ -198,6 +200,7 @@ static void free_redis(struct redis *redis)
 	weir__table_done(&redis->tokens);
 	weir__address_done(&redis->address);
 	free(redis->space);
+	free(redis->command);
 	weir__free(redis);
 }
 
@@ -273,7 +276,8 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 	redis->ear_pause.fire = end_ear_pause;
 	redis->heartbeat.fire = beat;
 	redis->unwritten.fire = write_rest;
-	error = prepare(redis, url, ret_error);
+	redis->command = weir__redis_command_new();
+	error = redis->command != NULL ? prepare(redis, url, ret_error) : -ENOMEM;
 	weir__wire_init(&redis->mouth, &weir__redis_mouth, redis->agent, &redis->lock,
 			&redis->address);
 	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->lock, &redis->address);

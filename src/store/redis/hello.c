@@ -220,6 +220,7 @@ static void ear_down(struct weir__wire *wire, int error, const char *why)
 	(void)error;
 	(void)why;
 	redis->listening = false;
+	redis->ear_pausing = true;
 	weir__agent_timer_set(redis->agent, &redis->ear_pause,
 			      weir__boottime() + redis->store->bounds.heartbeat);
 }

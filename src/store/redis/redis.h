@@ -87,6 +87,8 @@ struct awaited {
 
 enum hello { HELLO_AUTH, HELLO_SELECT, HELLO_INFO, HELLO_DONE };
 
+struct command;
+
 struct redis {
 	struct weir_store *store;
 	struct weir__agent *agent;
@@ -111,7 +113,9 @@ struct redis {
 	struct weir__wire mouth;
 	struct weir__wire ear;
 	enum hello hello; /* what the mouth's next reply is about */
-	bool ready;       /* the mouth is logged in, and has found a server that will do */
+	bool pausing;     /* until the timer `pause` */
+	bool ear_pausing;
+	bool ready; /* the mouth is logged in, and has found a server that will do */
 	bool ear_logged_in;
 	bool listening;  /* the ear has subscribed */
 	bool wants_ear;  /* somebody may have to be told something */
@@ -128,6 +132,7 @@ struct redis {
 	struct weir__timer heartbeat;
 	struct weir__timer unwritten; /* has the agent write what an asker could not */
 	weir_time beats_at;           /* when that is set for */
+	struct command *command;      /* in the making; askers may have little stack */
 	struct weir__op *goodbye;     /* answered when nothing is to do any more */
 };
 
@@ -161,6 +166,7 @@ void weir__redis_listen(struct redis *redis); /* opens the ear, if it is wanted 
 void weir__redis_part(struct redis *redis);   /* says goodbye, if that is all there is to do */
 
 /* command.c */
+struct command *weir__redis_command_new(void); /* NULL: no memory; else for free() */
 bool weir__redis_say(struct redis *redis, struct call *call);
 bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t n);
 enum { WEIR__REDIS_AT_ONCE = 128 }; /* waiters in one command */

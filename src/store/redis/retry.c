@@ -8,7 +8,7 @@
 
 void weir__redis_connect(struct redis *redis)
 {
-	if (redis->mouth.state != WEIR__WIRE_DOWN || redis->pause.set)
+	if (redis->mouth.state != WEIR__WIRE_DOWN || redis->pausing)
 		return;
 	redis->ready = false;
 	redis->loaded = 0;
@@ -17,7 +17,7 @@ void weir__redis_connect(struct redis *redis)
 
 void weir__redis_listen(struct redis *redis)
 {
-	if (redis->wants_ear && redis->ear.state == WEIR__WIRE_DOWN && !redis->ear_pause.set)
+	if (redis->wants_ear && redis->ear.state == WEIR__WIRE_DOWN && !redis->ear_pausing)
 		weir__wire_open(&redis->ear);
 }
 
@@ -89,6 +89,12 @@ static weir_time delay(const struct redis *redis)
 	return time / 2 + time / 2 / UINT16_MAX * random;
 }
 
+static void pause_for(struct redis *redis, weir_time time)
+{
+	redis->pausing = true;
+	weir__agent_timer_set(redis->agent, &redis->pause, weir__boottime() + time);
+}
+
 static bool is_idle(const struct redis *redis)
 {
 	return redis->todo.first == NULL && redis->waiting.first == NULL;
@@ -115,6 +121,7 @@ void weir__redis_part(struct redis *redis)
 	weir__agent_timer_unset(redis->agent, &redis->pause);
 	weir__agent_timer_unset(redis->agent, &redis->ear_pause);
 	weir__agent_timer_unset(redis->agent, &redis->heartbeat);
+	weir__agent_timer_unset(redis->agent, &redis->unwritten);
 	weir__wire_close(&redis->mouth);
 	weir__wire_close(&redis->ear);
 	weir__op_answer(goodbye, 0);
@@ -148,12 +155,12 @@ void weir__redis_lost(struct redis *redis, const char *why)
 	if (was_ready && redis->failed == 1)
 		weir__redis_connect(redis);
 	else
-		weir__agent_timer_set(redis->agent, &redis->pause, weir__boottime() + delay(redis));
+		pause_for(redis, delay(redis));
 }
 
 void weir__redis_later(struct redis *redis, const char *why)
 {
-	if (redis->pause.set || !try_again(redis, redis->attempts, why))
+	if (redis->pausing || !try_again(redis, redis->attempts, why))
 		return;
-	weir__agent_timer_set(redis->agent, &redis->pause, weir__boottime() + delay(redis));
+	pause_for(redis, delay(redis));
 }

@@ -86,6 +86,7 @@ void weir__wire_close(struct weir__wire *wire)
 	wire->out = NULL;
 	wire->out_begin = wire->out_end = wire->out_room = 0;
 	wire->awaited = 0;
+	wire->timed = false;
 	wire->failed = false;
 	wire->state = WEIR__WIRE_DOWN;
 }
@@ -109,10 +110,12 @@ static void check_deadline(struct weir__wire *wire)
 		try_next(wire, -EHOSTUNREACH, "it does not answer within the connect timeout");
 		return;
 	}
+	wire->timed = false;
 	if (wire->awaited == 0)
 		return;
 	/* The timer is not moved with each reply; it looks when it comes to it. */
-	if (weir__boottime() < wire->deadline)
+	wire->timed = weir__boottime() < wire->deadline;
+	if (wire->timed)
 		weir__agent_timer_set(wire->agent, &wire->timer, wire->deadline);
 	else
 		fail(wire, -EHOSTUNREACH, "it does not answer within the timeout");
@@ -279,6 +282,7 @@ void weir__wire_open(struct weir__wire *wire)
 static void come_up(struct weir__wire *wire)
 {
 	wire->state = WEIR__WIRE_UP;
+	wire->timed = false;
 	wire->next = NULL;
 	weir__agent_timer_unset(wire->agent, &wire->timer);
 	wire->owner->up(wire);
@@ -382,8 +386,9 @@ void weir__wire_send(struct weir__wire *wire, size_t n, const char *const *parts
 	}
 	if (wire->awaited++ == 0) {
 		wire->deadline = weir__time_add(weir__boottime(), wire->address->timeout);
-		if (!wire->timer.set)
+		if (!wire->timed)
 			weir__agent_timer_set(wire->agent, &wire->timer, wire->deadline);
+		wire->timed = true;
 	}
 }
 

@@ -43,6 +43,7 @@ struct weir__wire {
 	bool watched, watched_for_room;
 	struct weir__timer timer; /* for the connection, then for what is awaited */
 	weir_time deadline;
+	bool timed; /* the timer is set for what is awaited */
 	struct addrinfo *found;
 	struct addrinfo *next; /* to be tried when this one fails */
 	SSL_CTX *tls;
