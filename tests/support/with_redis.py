@@ -9,6 +9,7 @@ again if it ends, and it and all its files are gone when the command has ended. 
 why, where no Redis server is installed."""
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -92,10 +93,12 @@ def need_redis():
 
 def main():
     need_redis()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so through what cleans up
     with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
         server = Server(sys.argv[1], directory)
-        server.start()
+        client = None
         try:
+            server.start()
             command = [argument.replace("REDIS_URL", server.url).replace("REDIS_DIR", directory)
                        for argument in sys.argv[2:]]
             client = subprocess.Popen(command)
@@ -104,6 +107,9 @@ def main():
                     server.start()
                 time.sleep(0.02)
         finally:
+            if client is not None and client.poll() is None:
+                client.kill()
+                client.wait()
             server.stop()
     sys.exit(code if code >= 0 else 128 - code)
 
