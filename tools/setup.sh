@@ -21,12 +21,16 @@ needs() {
 			ninja-build ninja
 			pkg-config pkg-config
 			python3 python3
+			libhiredis-dev pc:hiredis
+			libssl-dev pc:openssl
 		END
 		;;
 	test)
 		cat <<-END
 			binutils readelf
 			libcmocka-dev pc:cmocka
+			openssl openssl
+			redis-server redis-server
 			strace strace
 			valgrind valgrind
 		END

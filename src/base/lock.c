@@ -28,3 +28,10 @@ void weir__unlock(struct weir__lock *lock)
 	if (WEIR__XCHG(&lock->word, FREE, __ATOMIC_RELEASE) == CONTENDED)
 		weir__futex_wake(&lock->word, 1);
 }
+
+bool weir__try_lock(struct weir__lock *lock)
+{
+	uint32_t found = FREE;
+
+	return WEIR__CAS(&lock->word, &found, TAKEN, __ATOMIC_ACQUIRE);
+}

@@ -189,7 +189,11 @@ static int ask(struct weir_store *store, struct weir_lease *lease, struct weir__
 	store->engine->submit(store, op);
 	if (!weir__op_is_answered(op)) {
 		begun = begun != 0 ? begun : weir__boottime();
-		give_up = wait(store, op, deadline);
+		/* One that only tries is answered soon, and has nothing to withdraw. */
+		if (op->wait)
+			give_up = wait(store, op, deadline);
+		else
+			weir__op_wait(op);
 		lease->waited = weir__boottime() - begun;
 	}
 	if (op->result == 0 && give_up != 0 && give_up != -ETIMEDOUT)
@@ -256,6 +260,7 @@ static int acquire(struct weir_store *store, const struct weir_request *request,
 		.lease = lease,
 		/* An engine in this process says it itself, on the very same clock. */
 		.sent = store->engine->immediate ? 0 : weir__boottime(),
+		.distant = store->engine->distant,
 		.done = weir__op_wake,
 	};
 

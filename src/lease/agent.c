@@ -148,9 +148,9 @@ static void wait(struct weir__agent *agent, bool busy)
 	int count;
 
 	/* While batches follow each other, descriptors have every fourth turn. */
-	if (busy && (agent->watches == 0 || agent->turns++ % 4 != 3))
+	if (busy && (agent->watches == 0 || (!agent->work->distant && agent->turns++ % 4 != 3)))
 		return;
-	if (!busy && agent->lately) {
+	if (!busy && agent->lately && !agent->work->distant) {
 		linger(agent);
 		return;
 	}

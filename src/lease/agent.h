@@ -38,6 +38,9 @@ struct weir__agent_work {
 	 * those that are to be withdrawn (which may be in the same batch). Either may be NULL, not
 	 * both. */
 	void (*serve)(void *self, struct weir__op *operations, struct weir__op *withdrawn);
+	/* What it serves is answered by others, by way of a descriptor: those come first, and there
+	 * is no use in looking out for the next question of whoever was asked. */
+	bool distant;
 };
 
 /* `self` goes to serve(). 0 or a negative errno. */

@@ -91,6 +91,7 @@ struct weir__op {
 	void (*done)(struct weir__op *op);
 	uint32_t progress; /* of weir__op_wake; see op.h */
 	bool is_waited_for;
+	bool distant; /* as the engine is */
 	struct weir_sem answered;
 	void *keeper; /* the engine's own, while it has the operation */
 };
@@ -132,6 +133,12 @@ struct weir__url {
 	const char *scheme;
 	const char *rest; /* after the colon, up to the question mark */
 	struct weir__bounds bounds;
+	/* Options that are not every engine's, each of another name. */
+	struct {
+		const char *name;
+		const char *value;
+	} extra[16];
+	size_t n_extra;
 };
 
 struct weir__engine {
@@ -139,6 +146,10 @@ struct weir__engine {
 	/* It lives in this process: everything but a REQUEST that waits is answered before submit
 	 * returns, and nobody else sees its tokens. */
 	bool immediate;
+	/* The answer comes from another machine, so that it is no use to watch out for it. */
+	bool distant;
+	/* Names of its own options, up to a NULL; NULL: it has none. */
+	const char *const *options;
 	/* Opens, and sets store->state and store->agent, which may be several stores'. An error
 	 * comes with a sentence, allocated, in *ret_error.
 	 */

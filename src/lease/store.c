@@ -78,6 +78,9 @@ static int open_store(const struct weir__url *url, const struct weir__engine *en
 	if (engine == NULL)
 		return weir__fail(-EINVAL, "no such kind of store in this build; a store is named "
 					   "as memory: or sqlite:PATH");
+	error = weir__url_check(url, engine);
+	if (error < 0)
+		return error;
 	store = weir__alloc(sizeof(*store));
 	if (store == NULL)
 		return weir__fail_plainly(-ENOMEM);

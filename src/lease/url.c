@@ -65,8 +65,35 @@ static int take_number(size_t i, const char *value, struct weir__bounds *bounds)
 	return 0;
 }
 
+static int no_such_option(void)
+{
+	return weir__fail(-EINVAL,
+			  "a store's options are min_ttl, max_ttl, default_ttl, max_limit, "
+			  "max_waiting, heartbeat and guard, as in ?min_ttl=100ms&"
+			  "max_limit=20");
+}
+
+static int given_twice(const char *name)
+{
+	return weir__fail(-EINVAL, "the store's option %s is given twice", name);
+}
+
+/* One that may be an engine's own. */
+static int take_extra(const char *name, const char *value, struct weir__url *url)
+{
+	if (value == NULL || url->n_extra == sizeof(url->extra) / sizeof(*url->extra))
+		return no_such_option();
+	for (size_t i = 0; i < url->n_extra; i++) {
+		if (strcmp(url->extra[i].name, name) == 0)
+			return weir__fail(-EINVAL, "an option of the store is given twice");
+	}
+	url->extra[url->n_extra].name = name;
+	url->extra[url->n_extra++].value = value;
+	return 0;
+}
+
 /* One NAME=VALUE. *seen has a bit for each option, for none may come twice. */
-static int take_option(char *text, struct weir__bounds *bounds, uint32_t *seen)
+static int take_option(char *text, struct weir__url *url, uint32_t *seen)
 {
 	char *value = strchr(text, '=');
 
@@ -76,16 +103,12 @@ static int take_option(char *text, struct weir__bounds *bounds, uint32_t *seen)
 		if (value == NULL || strcmp(options[i].name, text) != 0)
 			continue;
 		if ((*seen >> i & 1) != 0)
-			return weir__fail(-EINVAL, "the store's option %s is given twice",
-					  options[i].name);
+			return given_twice(options[i].name);
 		*seen |= UINT32_C(1) << i;
-		return options[i].kind == DURATION ? take_duration(i, value, bounds) :
-						     take_number(i, value, bounds);
+		return options[i].kind == DURATION ? take_duration(i, value, &url->bounds) :
+						     take_number(i, value, &url->bounds);
 	}
-	return weir__fail(-EINVAL,
-			  "a store's options are min_ttl, max_ttl, default_ttl, max_limit, "
-			  "max_waiting, heartbeat and guard, as in ?min_ttl=100ms&"
-			  "max_limit=20");
+	return take_extra(text, value, url);
 }
 
 static bool was_given(uint32_t seen, const weir_time *bound, const struct weir__bounds *bounds)
@@ -124,7 +147,7 @@ static int reconcile(struct weir__bounds *bounds, uint32_t seen)
 	return 0;
 }
 
-static int take_options(char *text, struct weir__bounds *bounds)
+static int take_options(char *text, struct weir__url *url)
 {
 	uint32_t seen = 0;
 
@@ -134,12 +157,12 @@ static int take_options(char *text, struct weir__bounds *bounds)
 
 		if (next != NULL)
 			*next++ = '\0';
-		error = take_option(text, bounds, &seen);
+		error = take_option(text, url, &seen);
 		if (error < 0)
 			return error;
 		text = next;
 	}
-	return reconcile(bounds, seen);
+	return reconcile(&url->bounds, seen);
 }
 
 int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text)
@@ -167,7 +190,7 @@ int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text
 	found = strchr(rest, '?');
 	if (found != NULL)
 		*found++ = '\0';
-	error = take_options(found, &url.bounds);
+	error = take_options(found, &url);
 	if (error < 0) {
 		weir__free(copy);
 		return error;
@@ -176,5 +199,18 @@ int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text
 	url.rest = rest;
 	*ret_url = url;
 	*ret_text = copy;
+	return 0;
+}
+
+int weir__url_check(const struct weir__url *url, const struct weir__engine *engine)
+{
+	for (size_t i = 0; i < url->n_extra; i++) {
+		const char *const *known = engine->options;
+
+		while (known != NULL && *known != NULL && strcmp(*known, url->extra[i].name) != 0)
+			known++;
+		if (known == NULL || *known == NULL)
+			return no_such_option();
+	}
 	return 0;
 }

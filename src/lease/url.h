@@ -8,4 +8,7 @@
  * a sentence; -ENOMEM. */
 int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text);
 
+/* Whether the engine knows the options that are not every engine's. 0; -EINVAL and a sentence. */
+int weir__url_check(const struct weir__url *url, const struct weir__engine *engine);
+
 #endif

@@ -3,6 +3,9 @@
 
 #include "lease/engine.h"
 #include "store/memory.h"
+#ifdef WEIR_HAVE_REDIS
+#include "store/redis/engine.h"
+#endif
 #ifdef WEIR_HAVE_SQLITE
 #include "store/sqlite/engine.h"
 #endif
@@ -11,6 +14,11 @@ static const struct weir__engine *const engines[] = {
 	&weir__memory_engine,
 #ifdef WEIR_HAVE_SQLITE
 	&weir__sqlite_engine,
+#endif
+#ifdef WEIR_HAVE_REDIS
+	&weir__redis_engine,
+	&weir__rediss_engine,
+	&weir__redis_unix_engine,
 #endif
 	NULL,
 };

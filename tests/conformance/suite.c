@@ -251,7 +251,9 @@ static void make_url(const char *given)
 	const char *place = strstr(given, "DIRECTORY");
 
 	if (place == NULL) {
-		(void)snprintf(url, sizeof(url), "%s%s", given, options);
+		bool more = strchr(given, '?') != NULL;
+
+		(void)snprintf(url, sizeof(url), "%s%s%s", given, more ? "&" : "", options + more);
 		return;
 	}
 	(void)snprintf(directory, sizeof(directory), "%s/weir-conformance-XXXXXX",

@@ -1,0 +1,215 @@
+
+-- The rule book, src/lease/rules.c, in the engine's own language.
+
+local WAITING, HOLDING = 1, 2
+local ALL = 2 ^ 53
+
+local function save()
+	call('SET', HEAD, struct.pack(FORMAT, limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest,
+		closed, low, at_once, after_wait, refused, expired, renewals_failed, slowest, identity) .. slots)
+end
+
+local function create(new_limit)
+	limit, held, holders, waiting, fence, ticket, first = new_limit, 0, 0, 0, 0, 0, ALL
+	seen, ahead, longest, closed, low = now, 0, 0, 0, 1
+	at_once, after_wait, refused, expired, renewals_failed, slowest = 0, 0, 0, 0, 0, 0
+	if CAUTION > 0 then
+		closed = now + CAUTION
+	end
+	identity, slots = IDENTITY, ''
+end
+
+local function get(token)
+	local packed = call('HGET', CLAIMS, 't' .. token)
+	if not packed then
+		return nil
+	end
+	local c = {}
+	c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket, c.fence, c.slot, c.expires, c.hard_end,
+		c.owner, c.request, c.channel = struct.unpack(CLAIM, packed)
+	return c
+end
+
+local function put(token, c, deadline)
+	call('HSET', CLAIMS, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
+		c.fence, c.slot, c.expires, c.hard_end, c.owner, c.request, c.channel))
+	call('ZADD', TIMES, string.format('%.0f', deadline), token)
+	first = math.min(first, deadline)
+end
+
+-- The lowest bit that is clear, and set from now on.
+local function slot_take()
+	local at = string.find(slots, '[^\255]', low) or #slots + 1
+	low = at
+	local byte, bit, mask = string.byte(slots, at) or 0, 0, 1
+	while byte % (mask + mask) >= mask do
+		bit, mask = bit + 1, mask + mask
+	end
+	slots = string.sub(slots, 1, at - 1) .. string.char(byte + mask) .. string.sub(slots, at + 1)
+	return (at - 1) * 8 + bit
+end
+
+local function slot_free(slot)
+	local at = math.floor(slot / 8) + 1
+	low = math.min(low, at)
+	slots = string.sub(slots, 1, at - 1) .. string.char(string.byte(slots, at) - 2 ^ (slot % 8)) ..
+		string.sub(slots, at + 1)
+end
+
+local function fits(weight)
+	return held + weight <= limit and now >= closed
+end
+
+-- What a lease is to its holder.
+local function lease(token, c)
+	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.ttl
+end
+
+-- L8: those concerned are told, and nobody else: g(ranted), l(ost), h(eavier than the limit). Most often that is one
+-- agent; several if they asked under the same id. A grant's message has the whole lease in it. string.format, since
+-- numbers as text have 14 digits only.
+local function tell(event, token, c)
+	local message = event .. token
+	if event == 'g' then
+		message = message .. string.format('%.0f %.0f %.0f %.0f %.0f %.0f', select(2, lease(token, c)))
+	end
+	for channel in string.gmatch(c.channel, '%S+') do
+		call('PUBLISH', channel, message)
+	end
+end
+
+-- Four classes to each doubling, as weir__wait_class().
+local function wait_class(wait)
+	if wait < 4 then
+		return math.floor(wait)
+	end
+	local fraction, exponent = math.frexp(wait)
+	return math.min((exponent - 2) * 4 + math.floor(fraction * 8) - 4, 127)
+end
+
+-- L2: the fence rises with each grant, and past anything that a lost head may have given.
+local function grant(token, c)
+	if c.state == WAITING then
+		waiting = waiting - 1
+		after_wait = after_wait + 1
+		call('ZREM', QUEUE, token)
+		slowest = math.max(slowest, now - c.since)
+		call('HINCRBY', WAITS, wait_class(now - c.since), 1)
+	else
+		at_once = at_once + 1
+	end
+	held = held + c.weight
+	holders = holders + 1
+	fence = math.max(fence + 1, now)
+	longest = math.max(longest, c.ttl)
+	c.state, c.fence, c.slot, c.since, c.expires = HOLDING, fence, slot_take(), now, now + c.ttl
+	if c.max_hold ~= 0 then
+		c.hard_end = now + c.max_hold
+		c.expires = math.min(c.expires, c.hard_end)
+	end
+	put(token, c, c.expires)
+end
+
+local function drop(token, c)
+	if c.state == HOLDING then
+		held = held - c.weight
+		holders = holders - 1
+		slot_free(c.slot)
+		if holders == 0 then
+			slots, low = '', 1
+		end
+	else
+		waiting = waiting - 1
+		call('ZREM', QUEUE, token)
+	end
+	call('HDEL', CLAIMS, 't' .. token)
+	if c.request ~= '' then
+		call('HDEL', CLAIMS, 'r' .. c.request)
+	end
+	call('ZREM', TIMES, token)
+end
+
+-- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here. Not all that is over need
+-- have been dropped, and nobody is granted who has been silent for too long.
+local function settle()
+	while waiting > 0 do
+		local token = call('ZRANGE', QUEUE, 0, 0)[1]
+		local c = get(token)
+		if now >= first and tonumber(call('ZSCORE', TIMES, token)) <= now then
+			drop(token, c)
+		elseif not fits(c.weight) then
+			return
+		else
+			grant(token, c)
+			tell('g', token, c)
+		end
+	end
+end
+
+-- L9: what every operation begins with. Drops up to `max` of the leases that are over, and those who have been
+-- silent for too long, and returns how many leases expired.
+local function refresh(max)
+	local dropped, leases = 0, 0
+	if now >= first then
+		local next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
+		while next[1] and tonumber(next[2]) <= now and leases < max do
+			local c = get(next[1])
+			drop(next[1], c)
+			dropped = dropped + 1
+			if c.state == HOLDING then
+				leases = leases + 1
+				tell('l', next[1], c)
+			end
+			next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
+		end
+		first = tonumber(next[2] or ALL)
+	end
+	expired = expired + leases
+	-- Another server than the one that answered last under this name may not know every lease that one has
+	-- granted. Nobody is granted until the longest of them must be over.
+	if identity ~= IDENTITY then
+		if CAUTION >= 0 and longest > 0 then
+			closed = math.max(closed, now + longest)
+		end
+		identity = IDENTITY
+	end
+	local opened = closed ~= 0 and now >= closed
+	if opened then
+		closed = 0
+	end
+	if dropped > 0 or opened then
+		settle()
+	end
+	return leases
+end
+
+local function holding(token)
+	local c = get(token)
+	return c and c.state == HOLDING and c
+end
+
+-- Of a waiter: that it waits; and, if it is next, after how long to look again because a lease expires then.
+local function place(token)
+	local again = -1
+	if call('ZRANGE', QUEUE, 0, 0)[1] == token then
+		again = math.max(math.min(first, closed > now and closed or ALL) - now, 0)
+	end
+	return { 1, token, again }
+end
+
+local function end_lease(token, event)
+	if not stored then
+		return { ENOENT }
+	end
+	refresh(ALL)
+	local c = holding(token)
+	if c then
+		drop(token, c)
+		if event then
+			tell(event, token, c)
+		end
+		settle()
+	end
+	save()
+	return { c and 0 or ESTALE }
+end

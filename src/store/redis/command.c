@@ -1,0 +1,236 @@
+/* store/redis: how things are said to the server. See redis.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/boottime.h"
+#include "base/print.h"
+#include "store/redis/redis.h"
+
+enum {
+	KEYS = 5,
+	KEY_SIZE = 2 * WEIR_NAME_MAX + 8,
+	FIXED = 3 + KEYS + 3, /* EVALSHA hash n keys name identity caution */
+	PARTS = FIXED + WEIR__REDIS_AT_ONCE + 10,
+	NUMBERS = 10,
+	DIGITS = 24,
+	/* A waiter is dropped after this many heartbeats of silence. */
+	PATIENCE = 10,
+};
+
+/* A command in the making. */
+struct command {
+	size_t n;
+	const char *parts[PARTS];
+	size_t size[PARTS];
+	size_t numbers;
+	char digits[NUMBERS][DIGITS];
+	char keys[KEYS][KEY_SIZE];
+	char match[KEY_SIZE];
+};
+
+struct command *weir__redis_command_new(void)
+{
+	return calloc(1, sizeof(struct command));
+}
+
+static void add_bytes(struct command *command, const void *bytes, size_t size)
+{
+	command->parts[command->n] = bytes;
+	command->size[command->n++] = size;
+}
+
+static void add_text(struct command *command, const char *text)
+{
+	add_bytes(command, text, strlen(text));
+}
+
+static void add_number(struct command *command, int64_t number)
+{
+	char *end = command->digits[command->numbers++] + DIGITS;
+	char *at = end;
+	uint64_t left = number < 0 ? (uint64_t)-number : (uint64_t)number;
+
+	do {
+		*--at = (char)('0' + left % 10);
+		left /= 10;
+	} while (left != 0);
+	if (number < 0)
+		*--at = '-';
+	add_bytes(command, at, (size_t)(end - at));
+}
+
+/* Up, so that a lease is never shorter than was asked for. */
+static int64_t microseconds(weir_time time)
+{
+	return time / WEIR_US + (time % WEIR_US != 0);
+}
+
+static void add_keys(struct redis *redis, struct command *command, const char *name)
+{
+	static const char kinds[KEYS] = { 'h', 'c', 't', 'q', 'w' };
+	char *key = command->keys[0];
+	size_t space = strlen(redis->space);
+	size_t size = strlen(name);
+
+	memcpy(key, redis->space, space);
+	memcpy(key + space, ":{", 2);
+	memcpy(key + space + 2, name, size);
+	memcpy(key + space + 2 + size, "}:", 2);
+	size += space + 4;
+	for (int i = 0; i < KEYS; i++) {
+		if (i != 0)
+			memcpy(command->keys[i], key, size);
+		command->keys[i][size] = kinds[i];
+		add_bytes(command, command->keys[i], size + 1);
+	}
+}
+
+/* How long nobody may be granted under a name that this server does not know. */
+static int64_t caution(const struct redis *redis)
+{
+	weir_time now;
+
+	if (redis->go_on)
+		return -1;
+	if (redis->cautious == 0)
+		return 0;
+	now = weir__boottime();
+	return redis->cautious > now ? microseconds(redis->cautious - now) : 0;
+}
+
+static void begin(struct redis *redis, struct command *command, enum weir__script script,
+		  const char *name)
+{
+	bool known = (redis->loaded >> script & 1) != 0;
+
+	command->n = command->numbers = 0;
+	add_text(command, known ? "EVALSHA" : "EVAL");
+	if (known)
+		add_text(command, weir__scripts[script].hash);
+	else
+		add_bytes(command, weir__scripts[script].text, weir__scripts[script].size);
+	add_text(command, "5");
+	add_keys(redis, command, name);
+	add_text(command, name);
+	add_text(command, redis->identity);
+	add_number(command, caution(redis));
+}
+
+/* Sends it; its reply will be about these calls. Whether there was memory. */
+static bool finish(struct redis *redis, const struct command *command, enum weir__script script,
+		   struct call *const *calls, size_t n)
+{
+	struct awaited *awaited = malloc(sizeof(*awaited) + n * sizeof(struct call *));
+
+	if (awaited == NULL)
+		return false;
+	*awaited = (struct awaited){ .script = script, .sent = weir__boottime(), .n = n };
+	for (size_t i = 0; i < n; i++) {
+		awaited->calls[i] = calls[i];
+		calls[i]->expected++;
+	}
+	*(redis->awaited_last != NULL ? &redis->awaited_last->next :
+					&redis->awaited_first) = awaited;
+	redis->awaited_last = awaited;
+	if (script != WEIR__NO_SCRIPT)
+		redis->loaded |= UINT32_C(1) << script; /* by the time the next one comes */
+	weir__wire_send(&redis->mouth, command->n, command->parts, command->size);
+	return true;
+}
+
+static weir_time silence(const struct redis *redis)
+{
+	return PATIENCE * redis->store->bounds.heartbeat;
+}
+
+static void add_request(struct redis *redis, struct command *command, const struct weir__op *op)
+{
+	add_number(command, op->limit);
+	add_number(command, op->weight);
+	add_number(command, microseconds(op->ttl));
+	add_number(command, microseconds(op->max_hold));
+	add_number(command, op->wait ? microseconds(silence(redis)) : 0);
+	add_number(command, redis->store->bounds.max_waiting);
+	add_text(command, op->owner);
+	add_text(command, op->private_id ? "" : op->request_id);
+	add_text(command, redis->channel);
+	add_bytes(command, op->token, WEIR_TOKEN_SIZE);
+}
+
+static void add_scan(struct redis *redis, struct command *command, const struct names *names)
+{
+	command->n = command->numbers = 0;
+	weir__format(command->match, sizeof(command->match), "%s:{*}:h", redis->space);
+	add_text(command, "SCAN");
+	add_text(command, names->cursor);
+	add_text(command, "MATCH");
+	add_text(command, command->match);
+	add_text(command, "COUNT");
+	add_text(command, "1000");
+}
+
+static void add_arguments(struct redis *redis, struct command *command, const struct call *call)
+{
+	const struct weir__op *op = call->op;
+
+	switch (call->script) {
+	case WEIR__LUA_ENSURE:
+	case WEIR__LUA_LIMIT:
+		add_number(command, op->limit);
+		break;
+	case WEIR__LUA_REQUEST:
+		add_request(redis, command, op);
+		break;
+	case WEIR__LUA_WITHDRAW:
+		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
+		add_text(command, op != NULL && op->give_up == -ETIMEDOUT ? "1" : "0");
+		add_text(command, redis->channel);
+		break;
+	case WEIR__LUA_RENEW:
+		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
+		add_number(command, microseconds(op->ttl));
+		break;
+	case WEIR__LUA_REAP:
+		add_number(command, op->max_rows - call->names->reaped);
+		break;
+	case WEIR__LUA_RELEASE:
+	case WEIR__LUA_EVICT:
+		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
+		break;
+	default:
+		break;
+	}
+}
+
+bool weir__redis_say(struct redis *redis, struct call *call)
+{
+	struct command *command = redis->command;
+	struct names *names = call->names;
+	enum weir__script script = call->script;
+
+	if (names != NULL && !names->complete) {
+		script = WEIR__NO_SCRIPT;
+		add_scan(redis, command, names);
+	} else {
+		begin(redis, command, script,
+		      names != NULL ? names->name[names->asked] : call->name);
+		add_arguments(redis, command, call);
+	}
+	if (!finish(redis, command, script, &call, 1))
+		return false;
+	if (names != NULL && names->complete)
+		names->asked++;
+	return true;
+}
+
+bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t n)
+{
+	struct command *command = redis->command;
+
+	begin(redis, command, WEIR__LUA_POLL, calls[0]->name);
+	add_number(command, microseconds(silence(redis)));
+	for (size_t i = 0; i < n; i++)
+		add_bytes(command, calls[i]->token, WEIR_TOKEN_SIZE);
+	return finish(redis, command, WEIR__LUA_POLL, calls, n);
+}

@@ -1,0 +1,344 @@
+/* store/redis: opening and closing, and what comes from askers. See redis.h. */
+#include "store/redis/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/boottime.h"
+#include "base/parse.h"
+#include "base/print.h"
+#include "base/random.h"
+#include "lease/op.h"
+#include "store/redis/redis.h"
+
+/* ---- in the agent's thread ------------------------------------------------------------------- */
+
+static void take(struct redis *redis, struct weir__op *op)
+{
+	if (op->name == weir__redis_goodbye) {
+		redis->goodbye = op;
+		return;
+	}
+	if (!weir__redis_take(redis, op))
+		return;
+	/* Whoever may wait, or hold for long, may have to be told something. */
+	if (op->verb == WEIR__REQUEST && (op->wait || !op->detached) && !redis->wants_ear) {
+		redis->wants_ear = true;
+		if (redis->ready)
+			weir__redis_listen(redis);
+	}
+}
+
+static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
+{
+	struct redis *redis = self;
+
+	weir__lock(&redis->lock);
+	while (operations != NULL) {
+		struct weir__op *next = operations->next;
+
+		(void)WEIR__SUB(&redis->queued, 1, __ATOMIC_RELEASE);
+		take(redis, operations);
+		operations = next;
+	}
+	while (withdrawn != NULL) {
+		struct weir__op *next = withdrawn->withdraw_next;
+
+		weir__redis_withdraw(redis, withdrawn);
+		withdrawn = next;
+	}
+	weir__redis_send(redis);
+	weir__unlock(&redis->lock);
+}
+
+static const struct weir__agent_work work = { .serve = serve, .distant = true };
+
+static void end_pause(struct weir__timer *timer)
+{
+	struct redis *redis =
+		(struct redis *)(void *)((char *)timer - offsetof(struct redis, pause));
+
+	weir__lock(&redis->lock);
+	redis->pausing = false;
+	if (redis->ready) {
+		weir__redis_send(redis);
+		weir__redis_poll(redis, false);
+	} else if (redis->todo.first != NULL || redis->waiting.first != NULL) {
+		weir__redis_connect(redis);
+	}
+	weir__unlock(&redis->lock);
+}
+
+static void end_ear_pause(struct weir__timer *timer)
+{
+	struct redis *redis =
+		(struct redis *)(void *)((char *)timer - offsetof(struct redis, ear_pause));
+
+	weir__lock(&redis->lock);
+	redis->ear_pausing = false;
+	if (redis->ready)
+		weir__redis_listen(redis);
+	weir__unlock(&redis->lock);
+}
+
+static void write_rest(struct weir__timer *timer)
+{
+	struct redis *redis =
+		(struct redis *)(void *)((char *)timer - offsetof(struct redis, unwritten));
+
+	weir__lock(&redis->lock);
+	if (redis->ready)
+		weir__wire_flush(&redis->mouth);
+	weir__unlock(&redis->lock);
+}
+
+static void beat(struct weir__timer *timer)
+{
+	struct redis *redis =
+		(struct redis *)(void *)((char *)timer - offsetof(struct redis, heartbeat));
+
+	weir__lock(&redis->lock);
+	redis->beats_at = WEIR_NEVER;
+	weir__redis_poll(redis, false);
+	if (redis->waiting.first != NULL && !redis->ready)
+		weir__redis_connect(redis);
+	weir__unlock(&redis->lock);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static const char *const options[] = {
+	"namespace", "connect_timeout", "timeout",   "attempts", "multiplier", "min_delay",
+	"max_delay", "ca_file",         "cert_file", "key_file", "failover",   NULL,
+};
+
+static bool set_time(weir_time *time, const char *value)
+{
+	return weir__duration_parse(value, time) == 0 && *time >= WEIR_MS &&
+	       *time <= 3600 * WEIR_SECOND;
+}
+
+static bool set_text(char **text, const char *value)
+{
+	free(*text);
+	*text = strdup(value);
+	return *text != NULL && value[0] != '\0';
+}
+
+/* What a value must be, or NULL: it is. */
+static const char *set_option(struct redis *redis, const char *name, const char *value)
+{
+	static const char duration[] = "must be a duration from 1ms to 1h";
+	struct weir__address *address = &redis->address;
+
+	if (strcmp(name, "connect_timeout") == 0)
+		return set_time(&address->connect_timeout, value) ? NULL : duration;
+	if (strcmp(name, "timeout") == 0)
+		return set_time(&address->timeout, value) ? NULL : duration;
+	if (strcmp(name, "min_delay") == 0)
+		return set_time(&redis->min_delay, value) ? NULL : duration;
+	if (strcmp(name, "max_delay") == 0)
+		return set_time(&redis->max_delay, value) ? NULL : duration;
+	if (strcmp(name, "attempts") == 0)
+		return weir__number_parse(value, 1, 1000, &redis->attempts) == 0 ?
+			       NULL :
+			       "must be a number from 1 to 1000";
+	if (strcmp(name, "multiplier") == 0)
+		return weir__number_parse(value, 1, 100, &redis->multiplier) == 0 ?
+			       NULL :
+			       "must be a number from 1 to 100";
+	if (strcmp(name, "namespace") == 0)
+		return weir_name_valid(value) && strlen(value) <= 100 &&
+				       set_text(&redis->space, value) ?
+			       NULL :
+			       "must be 1 to 100 of A-Z a-z 0-9 - _ : / .";
+	if (strcmp(name, "failover") == 0) {
+		redis->go_on = strcmp(value, "continue") == 0;
+		return redis->go_on || strcmp(value, "wait") == 0 ? NULL :
+								    "must be wait or continue";
+	}
+	return set_text(strcmp(name, "ca_file") == 0   ? &address->ca_file :
+			strcmp(name, "cert_file") == 0 ? &address->cert_file :
+							 &address->key_file,
+			value) ?
+		       NULL :
+		       "must be the path of a file";
+}
+
+static int set_options(struct redis *redis, const struct weir__url *url, char **ret_error)
+{
+	const char *why;
+
+	redis->attempts = 5;
+	redis->multiplier = 2;
+	redis->min_delay = 100 * WEIR_MS;
+	redis->max_delay = 5 * WEIR_SECOND;
+	redis->space = strdup("weir");
+	if (redis->space == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < url->n_extra; i++) {
+		why = set_option(redis, url->extra[i].name, url->extra[i].value);
+		if (why == NULL)
+			continue;
+		*ret_error = weir__format_new("the store's option %s %s", url->extra[i].name, why);
+		return -EINVAL;
+	}
+	if (redis->max_delay < redis->min_delay)
+		redis->max_delay = redis->min_delay;
+	return 0;
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static void free_redis(struct redis *redis)
+{
+	weir__agent_stop(redis->agent);
+	while (redis->parked.first != NULL)
+		weir__redis_bury(redis, redis->parked.first);
+	weir__table_done(&redis->tokens);
+	weir__address_done(&redis->address);
+	free(redis->space);
+	free(redis->command);
+	weir__free(redis);
+}
+
+static int read_url(struct redis *redis, const struct weir__url *url, char **ret_error)
+{
+	const char *why = NULL;
+	int error = weir__address_parse(&redis->address, url->scheme, url->rest, &why);
+
+	if (error == -EINVAL)
+		*ret_error = weir__format_new("a Redis store is named as "
+					      "redis://USER:PASSWORD@HOST:PORT/DB, but here %s",
+					      why);
+	if (error == 0)
+		error = set_options(redis, url, ret_error);
+	if (error == 0)
+		weir__address_print(&redis->address, redis->where, sizeof(redis->where));
+	return error;
+}
+
+static int name_channel(struct redis *redis)
+{
+	uint64_t random[2];
+	int error = weir__random(random, sizeof(random));
+
+	weir__format(redis->channel, sizeof(redis->channel), "%s:agent:%016llx%016llx",
+		     redis->space, (unsigned long long)random[0], (unsigned long long)random[1]);
+	return error;
+}
+
+static int prepare(struct redis *redis, const struct weir__url *url, char **ret_error)
+{
+	const char *missing = NULL;
+	int error = read_url(redis, url, ret_error);
+
+	if (error == 0)
+		error = weir__redis_load(redis->address.tls, &missing);
+	if (missing != NULL)
+		*ret_error = weir__format_new("%s cannot be loaded; install it to use Redis",
+					      missing);
+	if (error == 0)
+		error = name_channel(redis);
+	if (error == 0)
+		error = weir__agent_new(&work, redis, &redis->agent);
+	return error;
+}
+
+/* Asks the agent for something that is not the store's, and waits. */
+static int ask(struct redis *redis, const char *what, char **ret_error)
+{
+	struct weir__op op = {
+		.verb = WEIR__LIST, .name = what, .distant = true, .done = weir__op_wake
+	};
+
+	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
+	weir__agent_submit(redis->agent, &op);
+	weir__op_wait(&op);
+	*ret_error = op.error;
+	return op.result;
+}
+
+/* Waits until the server is known to be there and to do: what is wrong with a store is said when it
+ * is opened. */
+static int open_redis(struct weir_store *store, const struct weir__url *url, char **ret_error)
+{
+	struct redis *redis = weir__alloc(sizeof(*redis));
+	int error;
+
+	if (redis == NULL)
+		return -ENOMEM;
+	redis->store = store;
+	redis->beats_at = WEIR_NEVER;
+	redis->pause.fire = end_pause;
+	redis->ear_pause.fire = end_ear_pause;
+	redis->heartbeat.fire = beat;
+	redis->unwritten.fire = write_rest;
+	redis->command = weir__redis_command_new();
+	error = redis->command != NULL ? prepare(redis, url, ret_error) : -ENOMEM;
+	weir__wire_init(&redis->mouth, &weir__redis_mouth, redis->agent, &redis->lock,
+			&redis->address);
+	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->lock, &redis->address);
+	if (error == 0)
+		error = ask(redis, weir__redis_hello, ret_error);
+	if (error < 0) {
+		free_redis(redis);
+		return error;
+	}
+	store->state = redis;
+	store->agent = redis->agent;
+	return 0;
+}
+
+static void close_redis(struct weir_store *store)
+{
+	struct redis *redis = store->state;
+	char *error = NULL;
+
+	(void)ask(redis, weir__redis_goodbye, &error);
+	weir__free(error);
+	free_redis(redis);
+}
+
+/* Never waits for the lock: the caller may have others. */
+static bool send_now(struct redis *redis, struct weir__op *op)
+{
+	bool now;
+
+	if (op->verb == WEIR__LIST || op->verb == WEIR__REAP || !weir__try_lock(&redis->lock))
+		return false;
+	now = weir__redis_can_send_now(redis);
+	if (now) {
+		take(redis, op);
+		weir__redis_send_now(redis);
+	}
+	weir__unlock(&redis->lock);
+	return now;
+}
+
+static void submit(struct weir_store *store, struct weir__op *op)
+{
+	struct redis *redis = store->state;
+
+	if (send_now(redis, op))
+		return;
+	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
+	weir__agent_submit(store->agent, op);
+}
+
+static void withdraw(struct weir_store *store, struct weir__op *op)
+{
+	weir__agent_withdraw(store->agent, op);
+}
+
+#define ENGINE(scheme_)                                                                       \
+	{                                                                                     \
+		.scheme = (scheme_), .distant = true, .options = options, .open = open_redis, \
+		.close = close_redis, .submit = submit, .withdraw = withdraw,                 \
+	}
+
+const struct weir__engine weir__redis_engine = ENGINE("redis");
+const struct weir__engine weir__rediss_engine = ENGINE("rediss");
+const struct weir__engine weir__redis_unix_engine = ENGINE("redis+unix");

@@ -1,0 +1,195 @@
+/* store/redis: a store on a Redis server.
+ *
+ * Everything happens in the agent's thread, with one exception: whoever asks while nothing is in
+ * the way writes its command itself, which spares waking the agent. So there is a lock. A CALL is
+ * one operation on its way through the engine:
+ *
+ *     NEXT ----send----> SENT ----reply----> answered
+ *      ^                  |  \--"it waits"--> WAITING --message, poll--> answered
+ *      \---wire is lost---/
+ *
+ * All commands of all callers go out on one wire, the mouth, in a pipeline; replies come back in
+ * the same order, so what is awaited is a list. A second wire, the ear, only listens: a grant's
+ * message has the whole lease in it. Messages may be lost, so every waiter asks once in a
+ * heartbeat, many of one name in one command.
+ *
+ * UNKNOWN OUTCOMES (L6). A call whose command was sent and not answered when the wire was lost is
+ * sent again: a request under its token, which finds what the first one has done; a release that
+ * then finds nothing to release has succeeded.
+ *
+ * ORPHANS. Whoever gives up while the server cannot be asked, and whoever is told that it cannot be
+ * reached, is answered at once. The call stays behind without its operation, and takes back what
+ * the server may have granted as soon as there is one again.
+ *
+ * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
+ * up and go down), heard.c (replies and messages), survey.c (listings), ask.c (when to send what),
+ * command.c (how), retry.c (connections that fail), call.c. */
+#ifndef WEIR_STORE_REDIS_REDIS_H
+#define WEIR_STORE_REDIS_REDIS_H
+
+#include "base/table.h"
+#include "lease/store.h"
+#include "store/redis/script.h"
+#include "store/redis/wire.h"
+
+enum call_state {
+	CALL_NEXT,
+	CALL_SENT,
+	CALL_WAITING,
+	CALL_PARKED, /* an orphan, until there is a server again */
+};
+
+/* Names that a listing or a reaping looks at. */
+struct names {
+	char **name;
+	size_t count, room;
+	size_t asked, heard; /* how many */
+	char cursor[24];     /* of SCAN */
+	bool complete;       /* all names are there */
+	uint32_t reaped;
+};
+
+struct call {
+	struct weir__link by_token; /* of a REQUEST that may wait, until it is answered */
+	struct call *next;          /* in the list of its state; SENT ones are in none */
+	struct call *previous;
+	struct weir__op *op; /* NULL: answered */
+	enum call_state state;
+	enum weir__script script; /* what is to be sent, or was */
+	uint32_t expected;        /* replies that will speak of it */
+	bool sent_before;         /* the outcome of an earlier command is unknown */
+	bool withdrawn;           /* the asker has given up */
+	bool orphan;
+	bool findable;        /* by its token */
+	bool early;           /* a message has told of the grant before the reply that it waits */
+	bool polled;          /* the answer to a poll is on its way */
+	bool poll_again;      /* a message has told that there is something to hear */
+	weir_time sent;       /* before the last command that said something about it */
+	weir_time look_again; /* WAITING: when to ask whether it was granted */
+	struct names *names;  /* LIST and REAP */
+	uint8_t token[WEIR_TOKEN_SIZE]; /* of its claim: its own, or of an earlier one of its id */
+	char name[];
+};
+
+struct calls {
+	struct call *first;
+	struct call *last;
+};
+
+/* A command that was sent, and whom its reply concerns. */
+struct awaited {
+	struct awaited *next;
+	enum weir__script script;
+	weir_time sent;
+	size_t n;
+	struct call *calls[];
+};
+
+enum hello { HELLO_AUTH, HELLO_SELECT, HELLO_INFO, HELLO_DONE };
+
+struct command;
+
+struct redis {
+	struct weir_store *store;
+	struct weir__agent *agent;
+	struct weir__lock lock; /* of all that follows and changes */
+	uint32_t queued; /* operations on their way to the agent, which nobody may overtake */
+	struct weir__address address;
+	char where[2 * WEIR_NAME_MAX];    /* the address, for people */
+	char *space;                      /* what all keys and channels begin with */
+	char channel[WEIR_NAME_MAX + 64]; /* where this agent hears of its waiters */
+	/* Connections are tried `attempts` times, with growing pauses between. */
+	uint32_t attempts, multiplier;
+	weir_time min_delay, max_delay;
+	bool go_on; /* failover=continue */
+
+	char identity[48]; /* of the server: its run id */
+	weir_time longest; /* the longest TTL of a lease that was granted through this handle */
+	weir_time
+		cautious; /* until then, a name that is new may have been known to another server */
+	uint32_t failed;  /* attempts in a row */
+	bool gave_up;     /* the last one has failed, too */
+
+	struct weir__wire mouth;
+	struct weir__wire ear;
+	enum hello hello; /* what the mouth's next reply is about */
+	bool pausing;     /* until the timer `pause` */
+	bool ear_pausing;
+	bool ready; /* the mouth is logged in, and has found a server that will do */
+	bool ear_logged_in;
+	bool listening;  /* the ear has subscribed */
+	bool wants_ear;  /* somebody may have to be told something */
+	uint32_t loaded; /* scripts that this server knows, a bit for each */
+	struct awaited *awaited_first;
+	struct awaited *awaited_last;
+	struct calls todo;
+	struct calls waiting;
+	struct calls parked;
+	uint32_t n_parked;
+	struct weir__table tokens;
+	struct weir__timer pause; /* until the next attempt, or until the server can again */
+	struct weir__timer ear_pause;
+	struct weir__timer heartbeat;
+	struct weir__timer unwritten; /* has the agent write what an asker could not */
+	weir_time beats_at;           /* when that is set for */
+	struct command *command;      /* in the making; askers may have little stack */
+	struct weir__op *goodbye;     /* answered when nothing is to do any more */
+};
+
+/* call.c */
+/* Names of operations that are the engine's own: whether the server is there and will do, and
+ * whether all is done. */
+extern const char weir__redis_hello[], weir__redis_goodbye[];
+bool weir__redis_take(struct redis *redis, struct weir__op *op);
+void weir__redis_withdraw(struct redis *redis, struct weir__op *op);
+void weir__redis_move(struct redis *redis, struct call *call, enum call_state state);
+/* Those that may wait under a token, the first and the next. */
+struct call *weir__redis_waiter(struct redis *redis, const void *token);
+struct call *weir__redis_next_waiter(struct call *call);
+void weir__redis_set_token(struct redis *redis, struct call *call, const void *token);
+void weir__redis_answer(struct redis *redis, struct call *call, int result);
+void weir__redis_refuse(struct redis *redis, struct call *call, int error, const char *why);
+void weir__redis_refuse_all(struct redis *redis, int error, const char *why);
+/* Answers, and makes an orphan of what may have left something behind. */
+void weir__redis_abandon(struct redis *redis, struct call *call, int result);
+void weir__redis_unpark(struct redis *redis);                  /* all orphans are to do */
+void weir__redis_bury(struct redis *redis, struct call *call); /* an orphan that is done */
+void weir__redis_heard_of(struct call *call);                  /* one reply less will speak of it */
+void weir__redis_names_free(struct names *names);
+
+/* retry.c */
+void weir__redis_connect(struct redis *redis); /* unless it is connected or about to */
+void weir__redis_lost(struct redis *redis, const char *why);  /* hangs up, and tries again */
+void weir__redis_later(struct redis *redis, const char *why); /* the server cannot now */
+void weir__redis_give_up(struct redis *redis, int error, const char *why);
+void weir__redis_listen(struct redis *redis); /* opens the ear, if it is wanted and not open */
+void weir__redis_part(struct redis *redis);   /* says goodbye, if that is all there is to do */
+
+/* command.c */
+struct command *weir__redis_command_new(void); /* NULL: no memory; else for free() */
+bool weir__redis_say(struct redis *redis, struct call *call);
+bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t n);
+enum { WEIR__REDIS_AT_ONCE = 128 }; /* waiters in one command */
+
+/* ask.c */
+/* Sends what was just taken, from any thread, if nothing is in the way. */
+bool weir__redis_can_send_now(const struct redis *redis);
+void weir__redis_send_now(struct redis *redis);
+void weir__redis_send(struct redis *redis);                 /* all that is to do */
+void weir__redis_poll(struct redis *redis, bool all);       /* waiters whose time it is, or all */
+void weir__redis_look(struct redis *redis, weir_time time); /* polls then, at the latest */
+
+/* survey.c */
+bool weir__redis_survey_start(struct call *call);
+/* A reply; whether there is more to ask. A negative errno in *ret_error. */
+bool weir__redis_survey(struct call *call, const struct weir__reply *reply, int *ret_error);
+
+/* heard.c */
+void weir__redis_reply(struct redis *redis, const struct weir__reply *reply);
+void weir__redis_message(struct redis *redis, const struct weir__reply *reply);
+
+/* hello.c */
+extern const struct weir__wire_owner weir__redis_mouth;
+extern const struct weir__wire_owner weir__redis_ear;
+
+#endif

@@ -1,0 +1,30 @@
+
+-- The short way of a request: a permit is free, nobody waits, nothing is to be dropped, no id to look up.
+-- limit, weight, ttl, max_hold, silence, max_waiting, owner, request id, channel, token
+if stored and identity == IDENTITY and waiting == 0 and now < first and now >= closed and ARGV[11] == '' then
+	local weight, ttl, max_hold = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+	local token = ARGV[13]
+	if held + weight <= limit and (ARGV[4] == '0' or tonumber(ARGV[4]) == limit) then
+		local at = string.find(slots, '[^\255]', low) or #slots + 1
+		local byte, bit, mask = string.byte(slots, at) or 0, 0, 1
+		while byte % (mask + mask) >= mask do
+			bit, mask = bit + 1, mask + mask
+		end
+		local expires, hard_end = now + ttl, 0
+		if max_hold ~= 0 then
+			hard_end = now + max_hold
+			expires = math.min(expires, hard_end)
+		end
+		fence = math.max(fence + 1, now)
+		local slot = (at - 1) * 8 + bit
+		if call('HSETNX', CLAIMS, 't' .. token, struct.pack(CLAIM, 2, weight, ttl, max_hold, now, 0, fence,
+			slot, expires, hard_end, ARGV[10], '', ARGV[12])) == 1 then
+			call('ZADD', TIMES, string.format('%.0f', expires), token)
+			call('SET', HEAD, struct.pack(FORMAT, limit, held + weight, holders + 1, waiting, fence, ticket,
+				math.min(first, expires), seen, ahead, math.max(longest, ttl), closed, at,
+				at_once + 1, after_wait, refused, expired, renewals_failed, slowest, identity) ..
+				string.sub(slots, 1, at - 1) .. string.char(byte + mask) .. string.sub(slots, at + 1))
+			return { 0, token, weight, slot, fence, expires - now, hard_end == 0 and -1 or hard_end - now, ttl }
+		end
+	end
+end

@@ -1,0 +1,3 @@
+
+-- token
+return end_lease(ARGV[4], 'l')

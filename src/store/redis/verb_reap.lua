@@ -1,0 +1,8 @@
+
+-- how many
+if not stored then
+	return { 0 }
+end
+local leases = refresh(tonumber(ARGV[4]))
+save()
+return { leases }

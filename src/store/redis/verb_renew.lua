@@ -1,0 +1,24 @@
+
+-- token, ttl (0 only looks)
+if not stored then
+	return { ENOENT }
+end
+refresh(ALL)
+local token, ttl = ARGV[4], tonumber(ARGV[5])
+local c = holding(token)
+if not c then
+	renewals_failed = renewals_failed + 1
+	save()
+	return { ESTALE }
+end
+local expires = now + ttl
+if c.hard_end ~= 0 then
+	expires = math.min(expires, c.hard_end)
+end
+if expires > c.expires then
+	c.expires = expires
+	longest = math.max(longest, ttl)
+	put(token, c, expires)
+end
+save()
+return { 0, lease(token, c) }

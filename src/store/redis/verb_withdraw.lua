@@ -1,0 +1,30 @@
+
+-- token, whether it ran out of time, channel of the agent that withdraws
+if not stored then
+	return { 1 }
+end
+refresh(ALL)
+local token, agent = ARGV[4], ARGV[6]
+local c = get(token)
+if c and c.state == HOLDING then
+	save()
+	return { 0, lease(token, c) }
+end
+if c then
+	local others = {}
+	for channel in string.gmatch(c.channel, '%S+') do
+		if channel ~= agent then
+			others[#others + 1] = channel
+		end
+	end
+	if #others > 0 then
+		c.channel = table.concat(others, ' ')
+		put(token, c, tonumber(call('ZSCORE', TIMES, token)))
+	else
+		drop(token, c)
+		refused = refused + tonumber(ARGV[5])
+		settle()
+	end
+end
+save()
+return { 1 }
