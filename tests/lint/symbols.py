@@ -1,6 +1,6 @@
 """What the library exports, what the headers declare and what the manual documents are the same.
 
-    symbols.py LIBWEIR.SO
+    symbols.py LIBRARY.SO...
 """
 
 import re
@@ -39,7 +39,8 @@ def compare(problems, have, have_name, want, want_name):
 
 def main():
     problems = []
-    in_library, in_headers = exported(sys.argv[1]), declared()
+    in_headers = declared()
+    in_library = set().union(*(exported(library) for library in sys.argv[1:]))
     in_manual, pages = documented()
     compare(problems, in_library, "exported by the library", in_headers, "declared in a header")
     compare(problems, in_headers, "declared in a header", in_manual, "in a SYNOPSIS")
