@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+enum { KERNEL_LEAST = 32 * 1024 };
+
 /* Data and holes as they are in the source. */
 static int copy_sparse(struct file *file)
 {
@@ -67,6 +69,19 @@ static int copy_small(struct file *file)
 	return at < 0 ? (int)at : 0;
 }
 
+/* Whether the kernel is to copy it: one copy less than through a buffer, which pays from some size
+ * on, unless it would have us wait for the disk. */
+static bool is_for_kernel(struct file *file)
+{
+	enum weir_copy_method method = file->worker->engine->config->method;
+	char last;
+
+	if (method != WEIR_COPY_AUTO)
+		return method != WEIR_COPY_READ_WRITE;
+	return file->st.st_size >= KERNEL_LEAST &&
+	       weir__io_read_cached(file->src, &last, 1, file->st.st_size - 1) == 1;
+}
+
 int weir__data_copy(struct file *file)
 {
 	struct engine *engine = file->worker->engine;
@@ -78,8 +93,7 @@ int weir__data_copy(struct file *file)
 		return -EOPNOTSUPP;
 	if (size > 0 && (off_t)file->st.st_blocks * 512 < size)
 		return copy_sparse(file);
-	if (size < (off_t)engine->buffer_size && (engine->config->method == WEIR_COPY_AUTO ||
-						  engine->config->method == WEIR_COPY_READ_WRITE))
+	if (size < (off_t)engine->buffer_size && !is_for_kernel(file))
 		return copy_small(file);
 	if ((uint64_t)size >= engine->parallel_min && engine->threads > 1)
 		return weir__bulk_copy(file);

@@ -122,6 +122,7 @@ struct engine {
 	uint32_t no_range;
 	uint32_t no_tmpfile;
 	uint32_t no_noatime;
+	dev_t memory_dev; /* shared: a file system in memory, if one was met */
 	uint64_t temp_names;
 	uint64_t random;
 	dev_t dst_dev; /* the destination's root, which must not be found in a source */

@@ -21,14 +21,15 @@ static mode_t final_mode(const struct file *file)
 	return file->keep != NO_MODE ? file->keep : file->st.st_mode & 0777 & ~engine->umask;
 }
 
-/* With its final permissions at once, unless it has to change hands first. */
+/* With its final permissions at once, unless it has to change hands first. Its owner may write it
+ * until then, or could not set its attributes. */
 static mode_t first_mode(const struct file *file)
 {
 	const struct engine *engine = file->worker->engine;
 	bool given = (engine_has(engine, WEIR_COPY_OWNER) && file->st.st_uid != engine->uid) ||
 		     (engine_has(engine, WEIR_COPY_GROUP) && file->st.st_gid != engine->gid);
 
-	return given ? 0600 : final_mode(file) & 0777;
+	return given ? 0600 : (final_mode(file) & 0777) | 0600;
 }
 
 static int make_temp(struct file *file)

@@ -190,6 +190,11 @@ int weir__meta_fd(struct engine *engine, int src, int dst, const struct stat *st
 	if (given == NOT_GIVEN && mode != NO_MODE)
 		mode &= ~(mode_t)(S_ISUID | S_ISGID);
 	result = copy_xattrs(engine, &from, &to, inherits, &changed);
+	if (result == -EACCES && fchmod(dst, (now.st_mode & 07777) | 0200) == 0) {
+		/* Attributes are for those who may write, an open descriptor or not. */
+		result = copy_xattrs(engine, &from, &to, inherits, &changed);
+		mode = mode == NO_MODE ? now.st_mode & 07777 : mode;
+	}
 	if (mode != NO_MODE &&
 	    (given != GIVEN_BEFORE || changed || mode != (now.st_mode & 07777)) &&
 	    fchmod(dst, mode) < 0 && result == 0)

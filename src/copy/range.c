@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* So much between two looks at whether to go on. */
@@ -38,12 +40,41 @@ static int write_all(int fd, const char *data, size_t size, off_t offset)
 	return 0;
 }
 
+/* Whether the source is a file system in memory: those have nothing to wait for, yet refuse to be
+ * read without waiting. */
+static bool is_in_memory(const struct file *file)
+{
+	struct engine *engine = file->worker->engine;
+	struct statfs system;
+
+	if (file->st.st_dev == __atomic_load_n(&engine->memory_dev, __ATOMIC_RELAXED))
+		return true;
+	if (fstatfs(file->src, &system) < 0 ||
+	    (system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC))
+		return false;
+	__atomic_store_n(&engine->memory_dev, file->st.st_dev, __ATOMIC_RELAXED);
+	return true;
+}
+
+static ssize_t read_some(struct file *file, char *buffer, size_t size, off_t at, bool wait)
+{
+	struct engine *engine = file->worker->engine;
+	ssize_t n = -EOPNOTSUPP;
+
+	if (wait)
+		return weir__io_read(file->worker->io, file->src, buffer, size, at);
+	if (file->st.st_dev != __atomic_load_n(&engine->memory_dev, __ATOMIC_RELAXED))
+		n = weir__io_read_cached(file->src, buffer, size, at);
+	if (n == -EOPNOTSUPP && is_in_memory(file))
+		n = weir__plain_read(file->src, buffer, size, at);
+	return n;
+}
+
 off_t weir__read_write(struct file *file, off_t at, off_t to, char *buffer, size_t size, bool wait)
 {
 	while (at < to) {
 		size_t want = to - at < (off_t)size ? (size_t)(to - at) : size;
-		ssize_t n = wait ? weir__io_read(file->worker->io, file->src, buffer, want, at) :
-				   weir__io_read_cached(file->src, buffer, want, at);
+		ssize_t n = read_some(file, buffer, want, at, wait);
 		int result;
 
 		if (n <= 0) /* what would wait, or cannot be asked so, ends early */

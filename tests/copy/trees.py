@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 WEIR_CP = os.environ.get("WEIR_CP", sys.argv[1] if len(sys.argv) > 1 else "weir-cp")
 ROOT = os.geteuid() == 0
@@ -185,7 +184,11 @@ class Forest:
                      follow_symlinks=False)
         if not is_link and pick() < 0.5:
             modes = [0o644, 0o4755, 0o2755, 0o1777, 0o6711, 0o600, 0o777, 0o400]
-            os.chmod(path, self.random.choice(modes + ([0, 0o111] if ROOT else [])))
+            if ROOT:
+                modes += [0, 0o111]
+            elif os.path.isdir(path):
+                modes = [0o755, 0o700, 0o2750]
+            os.chmod(path, self.random.choice(modes))
 
     def times(self, path):
         stamp = self.random.choice(
@@ -222,7 +225,7 @@ class Forest:
                 self.content(path)
                 files.append(path)
             everything.append(path)
-        for path in everything:
+        for path in reversed(everything):
             self.dress(path, os.path.islink(path))
         for path in reversed(everything):
             self.times(path)
@@ -281,4 +284,7 @@ def wait_until(condition, seconds=30):
 
 def leftovers(root):
     """Temporary names of the copier below root."""
-    return [str(path) for path in Path(root).rglob(".weir-*.tmp")]
+    return [
+        os.path.join(base, name) for base, _, names in os.walk(root) for name in names
+        if name.startswith(".weir-") and name.endswith(".tmp")
+    ]
