@@ -91,17 +91,17 @@ static int copy_one(struct engine *engine, const struct side *from, const struct
 	return result;
 }
 
-/* All names in the list. *changed: something was set. */
+/* All names in the list that are lists of access control, or all that are not. *changed: something
+ * was set. */
 static int copy_names(struct engine *engine, const struct side *from, const struct side *to,
-		      const char *names, ssize_t size, bool *changed, bool *has_acl)
+		      const char *names, ssize_t size, bool acls, bool *changed)
 {
 	int first = 0;
 
 	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
 		int result;
 
-		*has_acl |= strcmp(name, acl_access) == 0;
-		if (!is_wanted(engine, name))
+		if (is_acl(name) != acls || !is_wanted(engine, name))
 			continue;
 		result = copy_one(engine, from, to, name);
 		*changed = true;
@@ -109,6 +109,15 @@ static int copy_names(struct engine *engine, const struct side *from, const stru
 			first = result;
 	}
 	return first;
+}
+
+static bool has_name(const char *names, ssize_t size, const char *wanted)
+{
+	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
+		if (strcmp(name, wanted) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int copy_xattrs(struct engine *engine, const struct side *from, const struct side *to,
@@ -132,7 +141,11 @@ static int copy_xattrs(struct engine *engine, const struct side *from, const str
 	if (size < 0)
 		result = errno == ENOTSUP || (to->by_path && errno == ENOENT) ? 0 : -errno;
 	else
-		result = copy_names(engine, from, to, names, size, changed, &has_acl);
+		result = copy_names(engine, from, to, names, size, false, changed);
+	/* A list may take the right to set the others away. */
+	if (size > 0 && result == 0)
+		result = copy_names(engine, from, to, names, size, true, changed);
+	has_acl = has_name(names, size, acl_access);
 	if (names != small)
 		free(names);
 	/* A list that the copy has from its new parent is not the source's. */

@@ -13,6 +13,7 @@ enum {
 	LIMIT = 1024,
 	LIMIT_MOST = 1 << 20,
 	THREADS_MOST = 256,
+	THREADS_DEFAULT = 32, /* at most: each has a buffer */
 	BUFFER = 256 * 1024,
 	READY_MOST = 1 << 28,
 	QUEUE_ROOM = 512,
@@ -119,8 +120,8 @@ int weir__setup(struct engine *engine, const struct weir_copy_config *config)
 	/* Without a ring a thread waits where a task would: more of them make up for it. */
 	if (engine->threads == 0)
 		engine->threads = engine->ring ? processors() : 4 * processors();
-	if (engine->threads > THREADS_MOST)
-		engine->threads = THREADS_MOST;
+	if (config->threads == 0 && engine->threads > THREADS_DEFAULT)
+		engine->threads = THREADS_DEFAULT;
 	if (getrandom(&engine->random, sizeof(engine->random), 0) < 0)
 		return -errno;
 	if (config->max_bytes > 0)

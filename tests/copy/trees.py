@@ -172,7 +172,7 @@ class Forest:
         """Odd attributes, now and then."""
         pick = self.random.random
         if not is_link and (os.path.isfile(path) or os.path.isdir(path)):
-            if pick() < 0.3:
+            if pick() < 0.3 and os.access(path, os.W_OK):
                 value = self.random.randbytes(self.random.randint(0, 900))
                 os.setxattr(path, b"user." + self.random.choice([b"x", b"y.z", b"\xff"]), value)
             if ROOT and pick() < 0.1:
