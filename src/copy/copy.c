@@ -187,7 +187,6 @@ static int run(struct engine *engine)
 	}
 	free(workers);
 	weir__groups_free(engine);
-	weir__queue_free(engine);
 	return result;
 }
 
@@ -218,6 +217,7 @@ int weir_copy(const struct weir_copy_config *config, struct weir_copy_stats *sta
 		engine->stats.elapsed = weir_now() - engine->since;
 		*stats = engine->stats;
 	}
+	weir__queue_free(engine);
 	free(engine->destination);
 	free(engine);
 	return result;

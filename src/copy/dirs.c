@@ -84,13 +84,14 @@ void weir__dir_unref(struct engine *engine, struct dir *dir)
 	while (dir && __atomic_sub_fetch(&dir->refs, 1, __ATOMIC_ACQ_REL) == 0) {
 		struct dir *parent = dir->parent;
 
+		/* Until we have the lock, somebody short of descriptors may close it. */
+		(void)pthread_mutex_lock(&engine->lock);
 		if (dir->src >= 0) {
-			(void)pthread_mutex_lock(&engine->lock);
 			if (parent)
 				list_remove(engine, dir);
 			close_both(engine, dir);
-			(void)pthread_mutex_unlock(&engine->lock);
 		}
+		(void)pthread_mutex_unlock(&engine->lock);
 		free(dir);
 		dir = parent;
 	}

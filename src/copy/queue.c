@@ -68,12 +68,21 @@ struct entry *weir__queue_take(struct engine *engine)
 	return entry;
 }
 
-/* What was meant for threads that could not be made. */
+/* What nobody took: words for threads that could not be made, or all of it when nothing could be
+ * begun. */
 void weir__queue_free(struct engine *engine)
 {
 	while (engine->first) {
 		struct batch *batch = engine->first;
 
+		for (uint32_t i = batch->taken; i < batch->count; i++) {
+			struct entry *entry = &batch->entries[i];
+
+			if (entry->kind == KIND_WALK)
+				weir__dir_unref(engine, entry->arg);
+			else if (entry->kind == KIND_ENTRY && --entry->dir->pending == 0)
+				weir__dir_unref(engine, entry->dir);
+		}
 		engine->first = batch->next;
 		free(batch);
 	}
