@@ -67,6 +67,8 @@ def every_errno(directory, source, wanted):
                 what = f"{call} {error} at {when}"
                 finished = strace(directory, f"{call}:error={error}:when={when}", "--stats=json",
                                   source, f"{directory}/copy")
+                if b"error while loading shared libraries" in finished.stderr:
+                    continue  # it did not even begin
                 runs += 1
                 expect(finished.returncode in (0, 23, 125), f"{what}: exit {finished.returncode}")
                 copied = {}
@@ -135,6 +137,8 @@ def little_memory(directory, source, wanted):
     limit = 64 << 20
     finished = cp("-a", "--threads", "1", source, f"{directory}/copy", code=None, preexec_fn=lambda:
                   resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    if b"Sanitizer" in finished.stderr and finished.returncode < 0:
+        return  # which wants terabytes of addresses for itself
     expect(finished.returncode in (0, 23, 125), f"64 MiB: exit {finished.returncode}")
     if finished.returncode == 0:
         compare(wanted, manifest(f"{directory}/copy"), "64 MiB of address space")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-WEIR_CP = os.environ.get("WEIR_CP", sys.argv[1] if len(sys.argv) > 1 else "weir-cp")
+WEIR_CP = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "weir-cp"
 ROOT = os.geteuid() == 0
 problems = []
 
