@@ -122,6 +122,9 @@ int weir__setup(struct engine *engine, const struct weir_copy_config *config)
 		engine->threads = engine->ring ? processors() : 4 * processors();
 	if (config->threads == 0 && engine->threads > THREADS_DEFAULT)
 		engine->threads = THREADS_DEFAULT;
+	/* More threads than permits would only hand them back and forth. */
+	if (engine->threads > engine->limit)
+		engine->threads = engine->limit;
 	if (getrandom(&engine->random, sizeof(engine->random), 0) < 0)
 		return -errno;
 	if (config->max_bytes > 0)
