@@ -21,6 +21,7 @@ needs() {
 			ninja-build ninja
 			pkg-config pkg-config
 			python3 python3
+			liburing-dev pc:liburing
 		END
 		;;
 	test)
@@ -28,6 +29,9 @@ needs() {
 			binutils readelf
 			libcmocka-dev pc:cmocka
 			strace strace
+			rsync rsync
+			attr setfattr
+			acl setfacl
 			valgrind valgrind
 		END
 		;;
