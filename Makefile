@@ -12,7 +12,7 @@ WERROR = $(if $(wildcard .git),true,false)
 
 options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX) -Dlibdir=$(LIBDIR)
 
-.PHONY: all demo test bench bench-peers check-all install clean help
+.PHONY: all demo test bench bench-copy bench-peers check-all install clean help
 
 all:
 	@tools/setup.sh build
@@ -30,6 +30,11 @@ bench:
 	@tools/setup.sh build bench
 	@tools/build.sh $(BUILD) $(options) -Dbench=true
 	@bench/run $(BUILD)
+
+bench-copy:
+	@tools/setup.sh build test
+	@tools/build.sh $(BUILD) $(options) -Dbench=true
+	@bench/copy/run $(BUILD) --cold --svg $(BUILD)/bench-copy.svg
 
 bench-peers:
 	@tools/setup.sh build bench peers
@@ -50,6 +55,7 @@ help:
 	@echo 'make demo         build it, and show what weir run does in a few seconds'
 	@echo 'make test         build and run all tests'
 	@echo 'make bench        measure, side by side with what the system offers'
+	@echo 'make bench-copy   the copier, beside cp, rsync and tar'
 	@echo 'make bench-peers  the same, with Go, Rust and Java beside it'
 	@echo 'make check-all    everything: two compilers, sanitizers, long runs'
 	@echo 'make install      install below PREFIX=$(PREFIX); DESTDIR and LIBDIR=$(LIBDIR) are honoured'

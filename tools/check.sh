@@ -107,6 +107,8 @@ long() {
 	test_stage "gcc: long stress" build longer 60 --suite=stress
 	test_stage "gcc: long exploration" build \
 		longer 1800 explorer_1_of_2 explorer_2_of_2
+	test_stage "gcc: the copier at length" build \
+		meson test -C build --no-rebuild --print-errorlogs --suite=copy-long
 	stage "the rule book, four claims" build/tests/unit/unit_rules --whole
 	stage "100,000 kills" build/tests/chaos/crash --kills 100000 sqlite:DIRECTORY/weir.db
 	export CC=clang CXX=clang++

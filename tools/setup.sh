@@ -23,6 +23,7 @@ needs() {
 			python3 python3
 			libhiredis-dev pc:hiredis
 			libssl-dev pc:openssl
+			liburing-dev pc:liburing
 		END
 		;;
 	test)
@@ -32,6 +33,9 @@ needs() {
 			openssl openssl
 			redis-server redis-server
 			strace strace
+			rsync rsync
+			attr setfattr
+			acl setfacl
 			valgrind valgrind
 		END
 		;;

@@ -88,6 +88,21 @@ enum weir_clock {
 	WEIR_CLOCK_VIRTUAL,
 };
 
+/* Where events come from that are not this library's: io_uring, epoll, somebody's event loop. The
+ * scheduler calls it in its own thread, with no task running; what it calls may release
+ * semaphores and complete promises, which is how a task that waits for an event is woken.
+ *
+ * wait(self, wake_fd, deadline) sleeps until an event was handled, until wake_fd is readable (it is
+ * not to be read) or until the deadline, whichever is first. With a wake_fd of -1 it handles what
+ * has happened already and does not sleep; a scheduler that is busy calls it so now and then.
+ *
+ * pending is how many events are awaited. While it is not 0, somebody is left who could wake a
+ * task, and there is no deadlock. */
+struct weir_poller {
+	void (*wait)(struct weir_poller *self, int wake_fd, weir_time deadline);
+	size_t pending;
+};
+
 /* What weir_run may be told; all zero is the default. */
 struct weir_run_config {
 	enum weir_clock clock;
@@ -104,6 +119,8 @@ struct weir_run_config {
 	/* Looks how deep each stack went, for weir_stack_uses and weir_sched_dump. When it is off
 	 * it costs nothing; when on, some microseconds for each task that ends. */
 	bool measure_stacks;
+	/* Sleeps for the scheduler; NULL: it sleeps by itself. Not with a virtual clock. */
+	struct weir_poller *poller;
 	intptr_t *value;  /* receives the root's value, if not NULL */
 	size_t *leftover; /* receives how many tasks were left when the root had returned, if not
 			     NULL */

@@ -51,11 +51,16 @@ static bool look_into_inbox(struct weir__sched *sched)
 /* Sleeps until somebody rings or until `deadline`. */
 static void sleep_until(struct weir__sched *sched, weir_time deadline)
 {
+	struct weir_poller *poller = sched->config->poller;
 	struct weir__message *found = NULL;
 	uint64_t rings;
 
 	if (!WEIR__CAS(&sched->inbox, &found, &sched->marker, __ATOMIC_RELAXED))
 		return;
+	if (poller) {
+		poller->wait(poller, sched->bell.fd, deadline);
+		deadline = 0;
+	}
 	rings = weir__bell_wait(&sched->bell, deadline);
 	found = WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE);
 	if (found != &sched->marker) {
@@ -109,6 +114,11 @@ static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer
 	return found;
 }
 
+static bool has_events(const struct weir__sched *sched)
+{
+	return sched->config->poller && sched->config->poller->pending > 0;
+}
+
 static void idle(struct weir__sched *sched)
 {
 	struct weir__heap_node *first = sched->timers.first;
@@ -117,11 +127,11 @@ static void idle(struct weir__sched *sched)
 		sched->virtual_now = first->time;
 		return;
 	}
-	if ((weir__cpu_to_spare() && spin(sched)) || yield(sched, first))
+	if (!has_events(sched) && ((weir__cpu_to_spare() && spin(sched)) || yield(sched, first)))
 		return;
 	if (first) {
 		sleep_until(sched, first->time);
-	} else if (!weir__sched_stuck(sched)) {
+	} else if (has_events(sched) || !weir__sched_stuck(sched)) {
 		sleep_until(sched, weir_after(sched->doze));
 		sched->doze = sched->doze < doze_most ? 2 * sched->doze : doze_most;
 	}
@@ -135,6 +145,8 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 	weir__clock_set(sched->is_virtual ? &sched->virtual_now : NULL);
 	while (sched->task_count > 0 && !(until && future_ended(until))) {
 		sched->ticks = weir__ticks();
+		if (has_events(sched))
+			sched->config->poller->wait(sched->config->poller, -1, 0);
 		(void)look_into_inbox(sched);
 		fire_timers(sched);
 		if (weir__sched_run_one(sched))

@@ -116,6 +116,8 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	config = sched.config;
 	if (!root || weir__sched_here() || config->clock > WEIR_CLOCK_VIRTUAL)
 		return -EINVAL;
+	if (config->poller && (!config->poller->wait || config->clock == WEIR_CLOCK_VIRTUAL))
+		return -EINVAL;
 	error = weir__stacks_init(&sched.stacks,
 				  config->stack_size ? config->stack_size : STACK_SIZE,
 				  config->stack_cache ? config->stack_cache : STACK_CACHE);

@@ -52,8 +52,23 @@ int main(void)
 }
 """
 
+COPY_PROGRAM = """
+#include <weir/copy.h>
+
+int main(void)
+{
+	static struct weir_copy_config config;
+
+	return weir_copy(&config, 0) < 0 ? 0 : 1;
+}
+"""
+
 # Each library: its pkg-config module, its file, and a program that uses it.
-LIBRARIES = {"weir": ("libweir", PROGRAM), "weir-lease": ("libweir-lease", LEASE_PROGRAM)}
+LIBRARIES = {
+    "weir": ("libweir", PROGRAM),
+    "weir-lease": ("libweir-lease", LEASE_PROGRAM),
+    "weir-copy": ("libweir-copy", COPY_PROGRAM),
+}
 
 
 def only(root, pattern):
@@ -109,8 +124,11 @@ def main():
         # What is written from the tables of the command when it is built.
         for name in ("bin/weir", "man1/weir.1", "completions/weir.bash", "site-functions/_weir"):
             only(root, name)
-        if not run(only(root, "bin/weir"), "--version").startswith("weir "):
-            problems.append("the installed weir does not say its version")
+        found = os.environ | {"LD_LIBRARY_PATH": str(libraries)}
+        for command in ("weir", "weir-cp"):
+            version = run(only(root, f"bin/{command}"), "--version", env=found)
+            if not version.startswith("weir "):
+                problems.append(f"the installed {command} does not say its version")
     report(problems, f"{len(compilers)} compilers, shared and static; {len(pages)} manual pages")
 
 

@@ -1,0 +1,86 @@
+/* cli: weir-cp. */
+#include "cli/cp.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static struct weir_copy_flag *interrupted;
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	weir_copy_cancel(interrupted);
+}
+
+/* A second signal ends it the hard way. */
+static void catch_signals(struct weir_copy_flag *cancel)
+{
+	struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	interrupted = cancel;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction old;
+
+		/* What nohup or the shell ignores for us stays ignored. */
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			(void)sigaction(signals[i], &action, NULL);
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* As many descriptors as the system lets us have: this process is the copier's alone. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+static int finish(struct cp *cp, const struct weir_copy_stats *stats, int result)
+{
+	bool flushed;
+
+	if (result >= 0 || result == -ECANCELED)
+		weir__cp_summary(cp, stats, result);
+	if (result == -ECANCELED)
+		fputs("weir-cp: interrupted\n", stderr);
+	else if (result < 0)
+		weir__cp_failed(cp->config.destination, result, cp);
+	flushed = fflush(stdout) == 0 && !ferror(stdout);
+	if (result < 0)
+		return EXIT_WEIR;
+	if (!flushed)
+		fprintf(stderr, "weir-cp: writing to stdout failed: %s\n", strerror(errno));
+	return result == 1 ? EXIT_SOME : flushed ? EXIT_ALL : EXIT_WEIR;
+}
+
+int weir__cli_cp(int argc, char **argv)
+{
+	struct cp cp = { .config.failed = weir__cp_failed };
+	struct weir_copy_stats stats = { 0 };
+	int code;
+
+	if (!weir__cp_parse(&cp, argc, argv)) {
+		free(cp.rules);
+		return (int)cp.exit;
+	}
+	cp.config.arg = &cp;
+	cp.config.cancel = &cp.cancel;
+	if (cp.verbose)
+		cp.config.done = weir__cp_done;
+	if (cp.progress || (isatty(STDERR_FILENO) && !cp.quiet))
+		cp.config.progress = weir__cp_progress;
+	catch_signals(&cp.cancel);
+	raise_limit();
+	code = finish(&cp, &stats, weir_copy(&cp.config, &stats));
+	free(cp.rules);
+	return code;
+}

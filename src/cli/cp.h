@@ -1,0 +1,49 @@
+/* cli: weir-cp, its parts. The command uses public headers only. */
+#ifndef WEIR_CLI_CP_H
+#define WEIR_CLI_CP_H
+
+#include <stdio.h>
+#include <weir/copy.h>
+
+enum weir__exit { EXIT_ALL = 0, EXIT_SOME = 23, EXIT_USAGE = 64, EXIT_WEIR = 125 };
+
+enum cp_stats { STATS_NONE, STATS_TEXT, STATS_JSON };
+
+struct cp {
+	struct weir_copy_config config;
+	struct weir_copy_flag cancel;
+	struct weir_copy_rule *rules;
+	bool progress;
+	bool no_progress;
+	bool verbose;
+	bool quiet;
+	bool drawn; /* a progress line stands on the terminal */
+	enum cp_stats stats;
+	enum weir__exit exit; /* when there is nothing to copy */
+};
+
+/* One option: a letter or 0, a name, what its value is called or NULL, flags it sets, what it does
+ * beyond that or NULL (0, or -1 for a bad value), and its line of --help. */
+struct weir__cp_option {
+	char letter;
+	const char *name;
+	const char *value;
+	uint32_t flags;
+	int (*set)(struct cp *cp, const char *value);
+	const char *help;
+};
+
+extern const struct weir__cp_option weir__cp_options[];
+
+/* Reads the arguments. Whether there is something to copy; else cp->exit says how to end. */
+bool weir__cp_parse(struct cp *cp, int argc, char **argv);
+
+void weir__cp_failed(const char *path, int error, void *arg);
+void weir__cp_done(const char *path, char kind, void *arg);
+void weir__cp_progress(const struct weir_copy_stats *stats, void *arg);
+void weir__cp_summary(struct cp *cp, const struct weir_copy_stats *stats, int result);
+
+/* weir-cp: argv[0] is the command's name. Returns the exit code. */
+int weir__cli_cp(int argc, char **argv);
+
+#endif

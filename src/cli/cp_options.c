@@ -1,0 +1,299 @@
+/* cli: the options of weir-cp, as data, and how they are read. */
+#include "cli/cp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number, with K, M, G or T behind it where it counts bytes. */
+static int read_number(const char *text, uint64_t least, uint64_t most, bool bytes, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	uint64_t scale = 1;
+	uint64_t n;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -1;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno)
+		return -1;
+	unit = bytes && *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+	if (unit) {
+		scale = UINT64_C(1) << (10 * (unit - units + 1));
+		end++;
+		end += end[0] == 'i' && end[1] == 'B' ? 2 : 0;
+	}
+	if (*end || n > UINT64_MAX / scale || n * scale < least || n * scale > most)
+		return -1;
+	*ret = n * scale;
+	return 0;
+}
+
+static int read_32(const char *text, uint32_t least, uint32_t most, bool bytes, uint32_t *ret)
+{
+	uint64_t n;
+
+	if (read_number(text, least, most, bytes, &n) < 0)
+		return -1;
+	*ret = (uint32_t)n;
+	return 0;
+}
+
+static int set_files(struct cp *cp, const char *value)
+{
+	return read_32(value, 1, 1 << 20, false, &cp->config.max_files);
+}
+
+static int set_bytes(struct cp *cp, const char *value)
+{
+	return read_number(value, 1, INT64_MAX, true, &cp->config.max_bytes);
+}
+
+static int set_threads(struct cp *cp, const char *value)
+{
+	return read_32(value, 1, 256, false, &cp->config.threads);
+}
+
+static int set_depth(struct cp *cp, const char *value)
+{
+	return read_32(value, 1, 32768, false, &cp->config.queue_depth);
+}
+
+static int set_buffer(struct cp *cp, const char *value)
+{
+	return read_32(value, 4096, 64 << 20, true, &cp->config.buffer_size);
+}
+
+static int set_parallel(struct cp *cp, const char *value)
+{
+	return read_number(value, 1, INT64_MAX, true, &cp->config.parallel_min);
+}
+
+static int set_method(struct cp *cp, const char *value)
+{
+	static const char *const names[] = { "auto", "reflink", "copy-file-range", "splice",
+					     "read-write" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			cp->config.method = (enum weir_copy_method)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int add_rule(struct cp *cp, const char *pattern, bool include)
+{
+	size_t n = cp->config.rule_count;
+	struct weir_copy_rule *rules = realloc(cp->rules, (n + 1) * sizeof(*rules));
+
+	if (!rules || !*pattern)
+		return -1;
+	rules[n] = (struct weir_copy_rule){ .pattern = pattern, .include = include };
+	cp->rules = rules;
+	cp->config.rules = rules;
+	cp->config.rule_count = n + 1;
+	return 0;
+}
+
+static int set_exclude(struct cp *cp, const char *value)
+{
+	return add_rule(cp, value, false);
+}
+
+static int set_include(struct cp *cp, const char *value)
+{
+	return add_rule(cp, value, true);
+}
+
+static int set_stats(struct cp *cp, const char *value)
+{
+	cp->stats = value && strcmp(value, "json") == 0 ? STATS_JSON : STATS_TEXT;
+	return !value || cp->stats == STATS_JSON || strcmp(value, "text") == 0 ? 0 : -1;
+}
+
+static int set_progress(struct cp *cp, const char *value)
+{
+	(void)value;
+	cp->progress = true;
+	return 0;
+}
+
+static int set_verbose(struct cp *cp, const char *value)
+{
+	(void)value;
+	cp->verbose = true;
+	return 0;
+}
+
+static int set_quiet(struct cp *cp, const char *value)
+{
+	(void)value;
+	cp->quiet = true;
+	return 0;
+}
+
+/* An explicit -X or -A means it: what cannot be kept is a failure then. */
+static int set_strict(struct cp *cp, const char *value)
+{
+	(void)value;
+	cp->config.flags &= ~WEIR_COPY_LENIENT;
+	return 0;
+}
+
+const struct weir__cp_option weir__cp_options[] = {
+	{ 'a', "archive", NULL, WEIR_COPY_ARCHIVE, NULL, "keep everything: -rlptgoDHXAU" },
+	{ 'r', "recursive", NULL, WEIR_COPY_RECURSIVE, NULL, "directories and what is in them" },
+	{ 'l', "links", NULL, WEIR_COPY_LINKS, NULL, "symbolic links, as links" },
+	{ 'p', "perms", NULL, WEIR_COPY_MODES, NULL, "permissions" },
+	{ 't', "times", NULL, WEIR_COPY_TIMES, NULL, "times of modification" },
+	{ 'U', "atimes", NULL, WEIR_COPY_ATIMES, NULL, "times of access" },
+	{ 'g', "group", NULL, WEIR_COPY_GROUP, NULL, "the group" },
+	{ 'o', "owner", NULL, WEIR_COPY_OWNER, NULL, "the owner (as root)" },
+	{ 'D', "devices", NULL, WEIR_COPY_SPECIAL, NULL, "devices, fifos and sockets" },
+	{ 'H', "hard-links", NULL, WEIR_COPY_HARD_LINKS, NULL, "which names are one file" },
+	{ 'X', "xattrs", NULL, WEIR_COPY_XATTRS, set_strict, "extended attributes" },
+	{ 'A', "acls", NULL, WEIR_COPY_ACLS, set_strict, "access control lists" },
+	{ 'x', "one-file-system", NULL, WEIR_COPY_ONE_SYSTEM, NULL, "no mount points" },
+	{ 'T', "no-target-directory", NULL, WEIR_COPY_NO_INTO, NULL,
+	  "DEST is the copy's name, even if it is a directory" },
+	{ 'u', "update", NULL, WEIR_COPY_UPDATE, NULL, "skip files of the same size and time" },
+	{ 0, "verify", NULL, WEIR_COPY_VERIFY, NULL, "read each copy back and compare" },
+	{ 0, "fsync", NULL, WEIR_COPY_FSYNC, NULL, "make each copy reach the disk" },
+	{ 'n', "dry-run", NULL, WEIR_COPY_DRY_RUN, NULL, "touch nothing" },
+	{ 0, "exclude", "PATTERN", 0, set_exclude, "leave out what matches" },
+	{ 0, "include", "PATTERN", 0, set_include, "do not leave out what matches" },
+	{ 0, "max-files-in-flight", "N", 0, set_files, "entries at a time (1024)" },
+	{ 'j', "jobs", "N", 0, set_files, "the same" },
+	{ 0, "max-bytes-in-flight", "SIZE", 0, set_bytes, "bytes of files at a time" },
+	{ 0, "threads", "N", 0, set_threads, "threads (one for each processor)" },
+	{ 0, "queue-depth", "N", 0, set_depth, "entries of io_uring for each thread (256)" },
+	{ 0, "buffer-size", "SIZE", 0, set_buffer, "bytes of a read (256K)" },
+	{ 0, "parallel-min-size", "SIZE", 0, set_parallel, "files for several threads (32M)" },
+	{ 0, "copy-method", "METHOD", 0, set_method,
+	  "auto, reflink, copy-file-range, splice or read-write" },
+	{ 0, "no-adaptive", NULL, WEIR_COPY_NO_ADAPT, NULL, "fail when descriptors run out" },
+	{ 0, "no-io-uring", NULL, WEIR_COPY_NO_RING, NULL, "plain calls only" },
+	{ 0, "progress", NULL, 0, set_progress, "show progress, on any stderr" },
+	{ 'v', "verbose", NULL, 0, set_verbose, "name each entry, and a summary" },
+	{ 'q', "quiet", NULL, 0, set_quiet, "neither progress nor failures by name" },
+	{ 0, "stats", "[=json]", 0, set_stats, "a summary at the end" },
+	{ 0, NULL, NULL, 0, NULL, NULL },
+};
+
+static void print_help(void)
+{
+	puts("usage: weir-cp [OPTION...] SOURCE... DEST\n\n"
+	     "Copies files and trees, many entries at a time. SOURCE/ stands for what is in it.\n");
+	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
+		char name[48];
+
+		(void)snprintf(name, sizeof(name), "%s%s%s", at->name,
+			       at->value && *at->value != '[' ? " " : "",
+			       at->value ? at->value : "");
+		printf("  %c%c --%-28s %s\n", at->letter ? '-' : ' ', at->letter ? at->letter : ' ',
+		       name, at->help);
+	}
+	puts("\nExit: 0 everything arrived, 23 some entries failed, 64 wrong usage, 125 "
+	     "otherwise.");
+}
+
+static bool complain(struct cp *cp, const char *what, const char *option)
+{
+	fprintf(stderr, "weir-cp: %s: %s\nTry 'weir-cp --help'.\n", option, what);
+	cp->exit = EXIT_USAGE;
+	return false;
+}
+
+static bool apply(struct cp *cp, const struct weir__cp_option *option, const char *value,
+		  const char *word)
+{
+	cp->config.flags |= option->flags;
+	if (option->set && option->set(cp, value) < 0)
+		return complain(cp, "not a value it can have", word);
+	return true;
+}
+
+/* --name, --name=value or --name value. */
+static bool parse_long(struct cp *cp, char **argv, int *at, int argc)
+{
+	char *word = argv[*at];
+	char *value = strchr(word, '=');
+	size_t length = value ? (size_t)(value - word) - 2 : strlen(word) - 2;
+
+	value = value ? value + 1 : NULL;
+	for (const struct weir__cp_option *option = weir__cp_options; option->name; option++) {
+		if (strncmp(option->name, word + 2, length) != 0 || option->name[length])
+			continue;
+		if (!option->value && value)
+			return complain(cp, "takes no value", word);
+		if (option->value && *option->value != '[' && !value) {
+			if (*at + 1 >= argc)
+				return complain(cp, "needs a value", word);
+			value = argv[++*at];
+		}
+		return apply(cp, option, value, word);
+	}
+	return complain(cp, "no such option", word);
+}
+
+/* -abc, and -jN or -j N. */
+static bool parse_short(struct cp *cp, char **argv, int *at, int argc)
+{
+	char *word = argv[*at];
+
+	for (const char *letter = word + 1; *letter; letter++) {
+		const struct weir__cp_option *option = weir__cp_options;
+		const char *value = letter + 1;
+
+		while (option->name && option->letter != (*letter == 'R' ? 'r' : *letter))
+			option++;
+		if (!option->name)
+			return complain(cp, "no such option", word);
+		if (!option->value) {
+			if (!apply(cp, option, NULL, word))
+				return false;
+			continue;
+		}
+		if (!*value && *at + 1 >= argc)
+			return complain(cp, "needs a value", word);
+		return apply(cp, option, *value ? value : argv[++*at], word);
+	}
+	return true;
+}
+
+bool weir__cp_parse(struct cp *cp, int argc, char **argv)
+{
+	int names = 0;
+	bool options = true;
+
+	for (int i = 1; i < argc; i++) {
+		char *word = argv[i];
+
+		if (!options || word[0] != '-' || !word[1]) {
+			argv[names++] = word;
+		} else if (strcmp(word, "--") == 0) {
+			options = false;
+		} else if (strcmp(word, "--help") == 0) {
+			print_help();
+			return false;
+		} else if (strcmp(word, "--version") == 0) {
+			printf("weir %s\n", weir_version());
+			return false;
+		} else if (!(word[1] == '-' ? parse_long(cp, argv, &i, argc) :
+					      parse_short(cp, argv, &i, argc))) {
+			return false;
+		}
+	}
+	if (names < 2)
+		return complain(cp, names == 0 ? "missing" : "no destination after it",
+				names == 0 ? "SOURCE and DEST" : argv[0]);
+	cp->config.sources = (const char *const *)argv;
+	cp->config.source_count = (size_t)names - 1;
+	cp->config.destination = argv[names - 1];
+	return true;
+}

@@ -1,0 +1,89 @@
+/* copy: the queue between those who find entries and those who copy them. */
+#include "copy/engine.h"
+
+#include <stdlib.h>
+
+struct batch *weir__batch_new(uint32_t count, size_t name_bytes)
+{
+	struct batch *batch = calloc(1, sizeof(*batch) + count * sizeof(struct entry) + name_bytes);
+
+	if (!batch)
+		return NULL;
+	batch->refs = count;
+	batch->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		batch->entries[i].batch = batch;
+	return batch;
+}
+
+char *weir__batch_names(struct batch *batch)
+{
+	return (char *)&batch->entries[batch->count];
+}
+
+void weir__batch_unref(struct batch *batch)
+{
+	if (__atomic_sub_fetch(&batch->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		free(batch);
+}
+
+/* Waits for room first, which is what makes discovery wait for copying (C2); those who may not
+ * wait put in one batch more. */
+void weir__queue_put(struct engine *engine, struct batch *batch, bool wait)
+{
+	uint32_t count = batch->count;
+
+	if (wait)
+		(void)weir_sem_acquire(&engine->room, count);
+	(void)pthread_mutex_lock(&engine->lock);
+	if (engine->last)
+		engine->last->next = batch;
+	else
+		engine->first = batch;
+	engine->last = batch;
+	(void)pthread_mutex_unlock(&engine->lock);
+	COUNT(engine, queued, count);
+	(void)weir_sem_release(&engine->ready, count);
+}
+
+struct entry *weir__queue_take(struct engine *engine)
+{
+	struct entry *entry;
+	struct batch *batch;
+
+	if (weir_sem_acquire(&engine->ready, 1) < 0)
+		return NULL;
+	(void)pthread_mutex_lock(&engine->lock);
+	batch = engine->first;
+	entry = &batch->entries[batch->taken++];
+	if (batch->taken == batch->count) {
+		engine->first = batch->next;
+		if (!engine->first)
+			engine->last = NULL;
+	}
+	(void)pthread_mutex_unlock(&engine->lock);
+	COUNT(engine, queued, (uint32_t)-1);
+	if (entry->kind == KIND_ENTRY)
+		(void)weir_sem_release(&engine->room, 1);
+	return entry;
+}
+
+/* What nobody took: words for threads that could not be made, or all of it when nothing could be
+ * begun. */
+void weir__queue_free(struct engine *engine)
+{
+	while (engine->first) {
+		struct batch *batch = engine->first;
+
+		for (uint32_t i = batch->taken; i < batch->count; i++) {
+			struct entry *entry = &batch->entries[i];
+
+			if (entry->kind == KIND_WALK)
+				weir__dir_unref(engine, entry->arg);
+			else if (entry->kind == KIND_ENTRY && --entry->dir->pending == 0)
+				weir__dir_unref(engine, entry->dir);
+		}
+		engine->first = batch->next;
+		free(batch);
+	}
+}

@@ -1,0 +1,235 @@
+/* copy: from the paths that the caller gave to the first entries. These paths are followed as the
+ * shell's user meant them; from there on nothing is. */
+#include "copy/engine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Whether a source stands for what is in it: it ends in a slash or in a name that is none. */
+static bool is_contents(const char *path)
+{
+	size_t n = strlen(path);
+	const char *last = strrchr(path, '/');
+
+	last = last ? last + 1 : path;
+	return (n > 0 && path[n - 1] == '/') || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+}
+
+/* The directory that has the path's last name, opened to look; and that name. */
+static int open_parent(const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent;
+	int fd;
+
+	if (!slash) {
+		*ret_name = path;
+		return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (!parent) {
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*ret_name = slash + 1;
+	free(parent);
+	return fd;
+}
+
+/* The destination without slashes at its end: to be freed. */
+static char *trimmed(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return strndup(path, n);
+}
+
+struct place {
+	char *path; /* of the destination */
+	bool is_dir;
+	bool into;            /* sources keep their names */
+	const char *dst_name; /* else this is the only one's */
+	struct dir *root;     /* of the named source before this one */
+};
+
+static int find_place(struct engine *engine, struct place *place)
+{
+	const struct weir_copy_config *config = engine->config;
+	struct stat st;
+
+	place->path = trimmed(config->destination);
+	if (!place->path)
+		return -ENOMEM;
+	if (stat(place->path, &st) == 0) {
+		place->is_dir = S_ISDIR(st.st_mode);
+		if (place->is_dir) {
+			engine->dst_dev = st.st_dev;
+			engine->dst_ino = st.st_ino;
+		}
+	} else if (errno != ENOENT) {
+		return -errno;
+	}
+	place->into = place->is_dir && !engine_has(engine, WEIR_COPY_NO_INTO);
+	if (config->source_count > 1 && !place->into)
+		return -ENOTDIR;
+	return 0;
+}
+
+static struct dir *new_root(const char *label, int src, int dst)
+{
+	struct dir *root = weir__dir_new(NULL, label, label);
+
+	if (!root)
+		return NULL;
+	root->src = src;
+	root->dst = dst;
+	root->pins = 1;
+	root->existed = true;
+	return root;
+}
+
+/* The root of named sources: the directory of the source on one side, that of the copy on the
+ * other. */
+static int open_bare(const char *path, struct place *place, const char **ret_name)
+{
+	int src = open_parent(path, ret_name);
+	int result = src < 0 ? -errno : 0;
+	struct dir *root = NULL;
+	char *label;
+	int dst = -1;
+
+	place->dst_name = NULL;
+	if (src >= 0) {
+		dst = place->into ? open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC) :
+				    open_parent(place->path, &place->dst_name);
+		if (dst < 0)
+			result = -errno;
+	}
+	label = result == 0 ? strndup(path, (size_t)(*ret_name - path)) : NULL;
+	if (label)
+		root = new_root(label, src, dst);
+	free(label);
+	if (!root) {
+		(void)(src >= 0 && close(src));
+		(void)(dst >= 0 && close(dst));
+		return result < 0 ? result : -ENOMEM;
+	}
+	root->bare = true;
+	root->pending = 0;
+	place->root = root;
+	return 0;
+}
+
+/* A source by its name. Those of one directory, as a shell makes them of a pattern, share a root
+ * and so its descriptors. */
+static int put_named(struct engine *engine, const char *path, struct place *place)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t length = (size_t)(name - path);
+	struct batch *batch = weir__batch_new(1, 0);
+	int result = batch ? 0 : -ENOMEM;
+
+	if (batch && (!place->root || strlen(place->root->name) != length ||
+		      strncmp(place->root->name, path, length) != 0)) {
+		result = open_bare(path, place, &name);
+		engine->sources_left += result == 0;
+	}
+	if (result < 0) {
+		free(batch);
+		return result;
+	}
+	place->root->pending++;
+	batch->entries[0].dir = place->root;
+	batch->entries[0].name = name;
+	batch->entries[0].dst_name = place->dst_name ? place->dst_name : name;
+	batch->entries[0].type = DT_UNKNOWN;
+	COUNT(engine, found, 1);
+	weir__queue_put(engine, batch, false);
+	return 0;
+}
+
+/* Opens the destination for what is in a source, made if it is not there. */
+static int open_contents(struct engine *engine, const struct place *place, bool *ret_existed)
+{
+	bool dry = engine_has(engine, WEIR_COPY_DRY_RUN);
+	int fd;
+
+	*ret_existed = place->is_dir || dry || mkdir(place->path, 0700) < 0;
+	fd = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 && dry && errno == ENOENT ? -1 : fd < 0 ? -errno - 1 : fd;
+}
+
+/* What is in a source: its directory is a root itself. */
+static int put_contents(struct engine *engine, const char *path, struct place *place)
+{
+	struct batch *batch = weir__batch_new(1, 0);
+	struct dir *root = NULL;
+	struct stat st = { 0 };
+	bool existed = true;
+	int src = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int result = src < 0 ? -errno : 0;
+	int dst = -1;
+
+	if (result == 0 && !engine_has(engine, WEIR_COPY_RECURSIVE))
+		result = -EISDIR;
+	if (result == 0) {
+		dst = open_contents(engine, place, &existed);
+		if (dst < -1)
+			result = dst + 1;
+	}
+	if (result == 0)
+		root = new_root(path, src, dst);
+	if (!root || !batch || fstat(src, &root->st) < 0) {
+		free(batch);
+		free(root);
+		(void)(src >= 0 && close(src));
+		(void)(dst >= 0 && close(dst));
+		return result < 0 ? result : -ENOMEM;
+	}
+	root->existed = existed;
+	if (dst >= 0 && fstat(dst, &st) == 0) {
+		root->dst_dev = engine->dst_dev = st.st_dev;
+		root->dst_ino = engine->dst_ino = st.st_ino;
+	}
+	if (dst >= 0 && st.st_dev == root->st.st_dev && st.st_ino == root->st.st_ino) {
+		weir__dir_unref(engine, root);
+		free(batch);
+		return -EINVAL;
+	}
+	batch->entries[0].kind = KIND_WALK;
+	batch->entries[0].arg = root;
+	COUNT(engine, found, 1);
+	engine->walkers++;
+	engine->sources_left++;
+	weir__queue_put(engine, batch, false);
+	return 0;
+}
+
+int weir__roots_open(struct engine *engine)
+{
+	struct place place = { 0 };
+	int result = find_place(engine, &place);
+
+	for (size_t i = 0; result == 0 && i < engine->config->source_count; i++) {
+		const char *path = engine->config->sources[i];
+		int error = is_contents(path) ? put_contents(engine, path, &place) :
+						put_named(engine, path, &place);
+
+		if (error < 0) {
+			COUNT(engine, failed, 1);
+			if (engine->config->failed)
+				engine->config->failed(path, error, engine->config->arg);
+		}
+	}
+	/* Its last name is still in use. */
+	engine->destination = place.path;
+	return result;
+}

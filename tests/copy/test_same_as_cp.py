@@ -1,0 +1,36 @@
+"""C4, C7: on random trees of everything there is, the copy is the one that cp -a makes."""
+
+import os
+
+from trees import Forest, compare, cp, done, manifest, place, run
+
+VARIANTS = [
+    [], ["--no-io-uring"], ["-j1"], ["-j2", "--threads", "1"], ["--threads", "7"],
+    ["--copy-method", "read-write", "--buffer-size", "4096"], ["--copy-method", "copy-file-range"],
+    ["--copy-method", "splice"], ["--max-bytes-in-flight", "1"], ["--verify"], ["--fsync"],
+    ["--parallel-min-size", "50000", "--threads", "3"], ["--queue-depth", "1"],
+]
+
+
+def main():
+    seeds = int(os.environ.get("WEIR_SEEDS", "13"))
+    first = int(os.environ.get("WEIR_SEED", "1"))
+    for seed in range(first, first + seeds):
+        with place() as directory:
+            source = Forest(seed).grow(f"{directory}/source")
+            wanted = manifest(source, atimes=True)
+            options = VARIANTS[seed % len(VARIANTS)]
+            finished = run("cp", "-a", source.decode(), f"{directory}/by-cp")
+            assert finished.returncode == 0, finished.stderr
+            by_cp = manifest(f"{directory}/by-cp")
+            cp("-a", *options, source.decode(), f"{directory}/copy")
+            copied = manifest(f"{directory}/copy")
+            compare(by_cp, copied, f"seed {seed} {options}")
+            if seed % 3 == 0:  # and once more, onto itself
+                cp("-a", *options, "-T", source.decode(), f"{directory}/copy")
+                compare(by_cp, manifest(f"{directory}/copy"), f"seed {seed} {options}, again")
+            del wanted
+    done(f"{seeds} trees from seed {first}")
+
+
+main()
