@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#include "store/sqlite/lite.h"
+
 /* Longer than any machine is busy; shorter than a heartbeat and a TTL of these tests, so that
  * whoever had to wait for one of those fails. */
 #define LONG weir_after(60 * WEIR_SECOND)
@@ -511,11 +513,73 @@ TEST(leftovers_of_the_dead_are_swept)
 	other_await(&holder);
 	other_kill(&holder);
 	assert_int_equal(files_in_live(), 3);
-	(void)lite_sql("UPDATE store SET swept = 0");
-	(void)lite_sql("UPDATE store SET boot = ''");
 	store = lite_open();
 	weir_store_close(store);
 	assert_int_equal(files_in_live(), 2);
+}
+
+enum { CROWD = 6, STORES = 50, LOOKS_MAX = 64 };
+
+/* Many agents, without a claim that somebody would come across. */
+static void be_many(int from, int to)
+{
+	for (int i = 0; i < STORES; i++) {
+		if (weir_ensure(lite_open(), "a", 1) < 0)
+			_exit(2);
+	}
+	other_says(to);
+	other_hears(from);
+}
+
+static uint32_t sweep(struct weir_store *store)
+{
+	struct weir__lite *lite = store->state;
+	uint32_t looked;
+
+	weir__lite_lock(lite->lock);
+	looked = weir__lite_sweep(lite);
+	weir__lite_unlock(lite->lock);
+	return looked;
+}
+
+/* The living are looked at, too, and stay. */
+TEST(each_open_sweeps_a_little)
+{
+	struct weir_store *store = lite_open();
+	struct other crowd[CROWD];
+	struct other living;
+
+	for (int i = 0; i < CROWD; i++) {
+		crowd[i] = other_start(be_many);
+		other_await(&crowd[i]);
+	}
+	living = other_start(hold);
+	other_await(&living);
+	assert_int_equal(files_in_live(), 2 + CROWD * STORES + 1);
+	assert_true(sweep(store) <= 4);
+	for (int i = 0; i < CROWD; i++)
+		other_kill(&crowd[i]);
+	assert_true(sweep(store) <= LOOKS_MAX);
+	assert_true(files_in_live() >= 2 + CROWD * STORES + 1 - LOOKS_MAX);
+	for (int i = 0; i < 6; i++)
+		weir_store_close(lite_open());
+	assert_int_equal(files_in_live(), 3);
+	assert_true(sweep(store) <= 4);
+	other_go_on(&living);
+	assert_int_equal(other_end(&living), 0);
+	weir_store_close(store);
+}
+
+/* One after the other: there are never many. */
+TEST(the_killed_do_not_pile_up)
+{
+	for (int i = 0; i < 30; i++) {
+		struct other holder = other_start(hold);
+
+		other_await(&holder);
+		other_kill(&holder);
+		assert_true(files_in_live() <= 4);
+	}
 }
 
 /* A child of a fork has a copy of the lock's descriptor, and must not keep the lock. The parent's
@@ -549,7 +613,7 @@ TEST(a_child_keeps_no_lock_CHECKLIST_73)
 
 other_fn *const other_parts[] = {
 	hold,          wait_then_say,   wait_long,    hold_shortly, hold_bound,
-	hold_detached, hold_until_lost, ask_too_much, NULL,
+	hold_detached, hold_until_lost, ask_too_much, be_many,      NULL,
 };
 
 int main(int argc, char **argv)
@@ -575,6 +639,8 @@ int main(int argc, char **argv)
 		SLOW_TEST(a_lease_that_two_processes_have_outlives_one_of_them_L4_L5),
 		SLOW_TEST(a_retry_of_the_dead_is_the_holder_L6),
 		SLOW_TEST(leftovers_of_the_dead_are_swept),
+		SLOW_TEST(each_open_sweeps_a_little),
+		SLOW_TEST(the_killed_do_not_pile_up),
 		SLOW_TEST(a_child_keeps_no_lock_CHECKLIST_73),
 	};
 

@@ -8,6 +8,7 @@
  *     look.c     looking after those who wait: is somebody granted, has somebody died
  *     verb.c     what each operation does
  *     bury.c     ending what the dead have left
+ *     sweep.c    removing the files that the dead have left
  *     message.c  telling other agents
  *     wait.c     the requests that wait here
  *     view.c     for which semaphores they do, when to look after those, and who is watched
@@ -166,7 +167,6 @@ enum weir__statement {
 	WEIR__SQL_COMMIT,
 	WEIR__SQL_ROLLBACK,
 	WEIR__SQL_STORE,
-	WEIR__SQL_SWEPT,
 	WEIR__SQL_EPOCH,
 	WEIR__SQL_HEAD_BY_NAME,
 	WEIR__SQL_HEAD_BY_ID,
@@ -440,10 +440,14 @@ void weir__lite_inbox_close(struct weir__lite *lite);
 /* Sends what the transaction had to tell to others. */
 void weir__lite_send(struct weir__lite *lite);
 void weir__lite_heard(struct weir__lite *lite, const struct weir__news *news);
-/* Removes the socket of an agent that is dead. */
+
+/* ---- sweep.c --------------------------------------------------------------------------------- */
+
+/* Both with the lock held. Removes the socket of an agent, if that is dead. */
 void weir__lite_inbox_bury(struct weir__lite *lite, int64_t agent);
-/* Removes sockets and FIFOs that belong to nobody any more. In a transaction. */
-void weir__lite_sweep(struct weir__lite *lite);
+/* Looks at some of the sockets and FIFOs, and removes those that belong to nobody any more. Returns
+ * at how many it has looked, which is bounded. */
+uint32_t weir__lite_sweep(struct weir__lite *lite);
 
 /* ---- bury.c ---------------------------------------------------------------------------------- */
 

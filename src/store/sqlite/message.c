@@ -6,10 +6,8 @@
  *
  * A datagram has news for one agent: as many as one transaction has.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -24,7 +22,6 @@
 
 enum {
 	NEWS_MAX = 64,
-	SWEEP_MAX = 1000, /* files that one sweep looks at */
 	/* More messages at once than a socket's queue may be short of, so some may be missing. */
 	MANY = 8,
 };
@@ -193,59 +190,4 @@ void weir__lite_send(struct weir__lite *lite)
 		    (errno == ECONNREFUSED || errno == ENOENT))
 			refused(lite, &who, &tiding->news);
 	}
-}
-
-/* ---- leftovers ------------------------------------------------------------------------------- */
-
-void weir__lite_inbox_bury(struct weir__lite *lite, int64_t agent)
-{
-	char name[20];
-
-	if (weir__lite_listens(lite, agent) != WEIR__DEAD)
-		return;
-	weir__lite_socket_name(name, agent);
-	(void)unlinkat(lite->dir, name, 0);
-}
-
-static bool is_left_over(struct weir__lite *lite, const char *name)
-{
-	size_t length = strlen(name);
-
-	if (name[0] == 's' && length == 17)
-		return weir__lite_listens(lite, (int64_t)strtoull(name + 1, NULL, 16)) ==
-		       WEIR__DEAD;
-	if (name[0] == 'f' && length == 1 + 2 * WEIR_TOKEN_SIZE) {
-		uint8_t token[WEIR_TOKEN_SIZE];
-
-		for (size_t i = 0; i < WEIR_TOKEN_SIZE; i++) {
-			char digits[3] = { name[1 + 2 * i], name[2 + 2 * i], '\0' };
-
-			token[i] = (uint8_t)strtoul(digits, NULL, 16);
-		}
-		return !weir__lite_is_bound(lite, token, NULL);
-	}
-	return false;
-}
-
-/* Sockets and FIFOs are made under the lock, so none is half made. A FIFO without a writer keeps
- * nothing. */
-void weir__lite_sweep(struct weir__lite *lite)
-{
-	int fd = openat(lite->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-	sqlite3_stmt *statement = weir__lite_use(lite, WEIR__SQL_SWEPT);
-	struct dirent *entry;
-
-	sqlite3_bind_int64(statement, 1, lite->now);
-	weir__lite_run(lite, statement);
-	if (directory == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (int i = 0; i < SWEEP_MAX && (entry = readdir(directory)) != NULL; i++) {
-		if (is_left_over(lite, entry->d_name))
-			(void)unlinkat(lite->dir, entry->d_name, 0);
-	}
-	closedir(directory);
 }

@@ -91,7 +91,6 @@ static void new_boot(struct weir__lite *lite, const char *boot)
 static void enter_boot(struct weir__lite *lite, const char *boot)
 {
 	sqlite3_stmt *row = weir__lite_use(lite, WEIR__SQL_STORE);
-	weir_time swept = 0;
 	bool same = false;
 
 	if (weir__lite_row(lite, row)) {
@@ -99,7 +98,6 @@ static void enter_boot(struct weir__lite *lite, const char *boot)
 
 		same = stored != NULL && strcmp(stored, boot) == 0;
 		lite->epoch = (uint64_t)sqlite3_column_int64(row, 1);
-		swept = sqlite3_column_int64(row, 2);
 		(void)sqlite3_reset(row);
 	} else if (lite->failed == SQLITE_OK) {
 		weir__lite_fail(lite, SQLITE_CORRUPT);
@@ -108,8 +106,6 @@ static void enter_boot(struct weir__lite *lite, const char *boot)
 		return;
 	if (!same)
 		new_boot(lite, boot);
-	if (!same || lite->now - swept > WEIR_SECOND * 60)
-		weir__lite_sweep(lite);
 }
 
 /* ---- the tables ------------------------------------------------------------------------------ */
@@ -143,7 +139,7 @@ static void found(struct weir__lite *lite)
 	weir__format(set, sizeof(set), "PRAGMA application_id = %d", APPLICATION);
 	run(lite, set);
 	(void)migrate(lite, 0);
-	run(lite, "INSERT INTO store VALUES (1, '', 0, 0)");
+	run(lite, "INSERT INTO store (id, boot, epoch) VALUES (1, '', 0)");
 }
 
 static int check_version(struct weir__lite *lite, int64_t version, char **ret_error)
@@ -193,6 +189,7 @@ int weir__lite_schema(struct weir__lite *lite, char **ret_error)
 		(void)migrate(lite, version);
 	enter_boot(lite, boot);
 	run(lite, "COMMIT");
+	(void)weir__lite_sweep(lite);
 	error = failure(lite, ret_error);
 	if (error == 0 && lite->must_sync)
 		weir__lite_sync(lite);

@@ -7,8 +7,7 @@
 CREATE TABLE store (
 	id INTEGER PRIMARY KEY CHECK (id = 1),
 	boot TEXT NOT NULL,      -- of which boot the claims and their times are
-	epoch INTEGER NOT NULL,  -- the upper half of every fence is at most this
-	swept INTEGER NOT NULL   -- when leftovers of the dead were last looked for
+	epoch INTEGER NOT NULL   -- the upper half of every fence is at most this
 );
 
 -- The head of a record, struct weir__rec. Rows stay: the limit lives here.
