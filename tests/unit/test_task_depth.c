@@ -23,15 +23,16 @@ TASK(digs)
 	return 0;
 }
 
+/* One place that spawns, and a counter that keeps the compiler from making it several. */
 static __attribute__((noinline)) void spawn_deep(int times)
 {
-	for (int i = 0; i < times; i++)
+	for (volatile int i = 0; i < times; i++)
 		assert_int_equal(join(weir_spawn(digs, (void *)DEEP), NULL), 0);
 }
 
 static __attribute__((noinline)) void spawn_shallow(int times)
 {
-	for (int i = 0; i < times; i++)
+	for (volatile int i = 0; i < times; i++)
 		assert_int_equal(join(weir_spawn(digs, (void *)SHALLOW), NULL), 0);
 }
 
@@ -90,7 +91,7 @@ static __attribute__((noinline)) void spawn_at_once(int n)
 {
 	struct weir_future *tasks[AT_ONCE];
 
-	for (int i = 0; i < n; i++)
+	for (volatile int i = 0; i < n; i++)
 		tasks[i] = spawn(digs, (void *)SHALLOW);
 	for (int i = 0; i < n; i++)
 		assert_int_equal(join(tasks[i], NULL), 0);
