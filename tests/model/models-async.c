@@ -1,15 +1,5 @@
 /* model: waiters without a stack. */
-#include "model/models.h"
-
-static void release(void)
-{
-	m_check(m_release(1) == 0, "a release failed");
-}
-
-static void pass(void)
-{
-	m_pass(1);
-}
+#include "model/models-parts.h"
 
 static void close_and_release(void)
 {

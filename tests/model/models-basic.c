@@ -1,20 +1,10 @@
 /* model: permits and the queue, with requests of one permit. */
-#include "model/models.h"
-
-static void pass(void)
-{
-	m_pass(1);
-}
+#include "model/models-parts.h"
 
 static void pass_twice(void)
 {
 	m_pass(1);
 	m_pass(1);
-}
-
-static void release(void)
-{
-	m_check(m_release(1) == 0, "a release failed");
 }
 
 static void pass_by_try(void)

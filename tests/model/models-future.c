@@ -1,18 +1,5 @@
 /* model: waiting for promises and for tasks of other threads. */
-#include "model/models.h"
-
-static void release(void)
-{
-	m_check(m_release(1) == 0, "a release failed");
-}
-
-static void cancel_it(void)
-{
-	if (m_take_over(0)) {
-		m_cancel_task(0);
-		m_drop(0);
-	}
-}
+#include "model/models-parts.h"
 
 static void make_slot_and_promise(void)
 {

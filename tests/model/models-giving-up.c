@@ -1,15 +1,5 @@
 /* model: waits that end otherwise than by a grant. */
-#include "model/models.h"
-
-static void pass(void)
-{
-	m_pass(1);
-}
-
-static void release(void)
-{
-	m_check(m_release(1) == 0, "a release failed");
-}
+#include "model/models-parts.h"
 
 static void close_and_release(void)
 {
@@ -47,7 +37,7 @@ static void be_too_late(void)
 		release();
 }
 
-static void task_pass(void)
+static void be_task_and_pass(void)
 {
 	int result;
 
@@ -58,14 +48,14 @@ static void task_pass(void)
 		release();
 }
 
-static void task_wait_a_while(void)
+static void be_task_and_wait_a_while(void)
 {
 	m_be_task();
 	if (m_acquire_until(1, 10) == 0)
 		release();
 }
 
-static void task_pass_unless_closed(void)
+static void be_task_and_pass_unless_closed(void)
 {
 	int result;
 
@@ -121,7 +111,7 @@ static const struct model models[] = {
 		.promise = "P5, CHECKLIST 1: a permit handed to a cancelled task is passed on",
 		.permits = 1,
 		.held = 1,
-		.threads = { release, task_pass, pass },
+		.threads = { release, be_task_and_pass, pass },
 		.cancellations = 1,
 	},
 	{
@@ -129,7 +119,7 @@ static const struct model models[] = {
 		.promise = "P5, CHECKLIST 3: cancelled ones leave nothing behind in the queue",
 		.permits = 1,
 		.held = 1,
-		.threads = { release, task_pass, task_pass },
+		.threads = { release, be_task_and_pass, be_task_and_pass },
 		.cancellations = 2,
 	},
 	{
@@ -137,7 +127,7 @@ static const struct model models[] = {
 		.promise = "P5: a wait that times out and is cancelled ends once",
 		.permits = 1,
 		.held = 1,
-		.threads = { release, task_wait_a_while, pass },
+		.threads = { release, be_task_and_wait_a_while, pass },
 		.cancellations = 1,
 	},
 	{
@@ -145,7 +135,8 @@ static const struct model models[] = {
 		.promise = "P5: a wait that is cancelled and closed ends once",
 		.permits = 1,
 		.held = 1,
-		.threads = { close_and_release, task_pass_unless_closed, task_pass_unless_closed },
+		.threads = { close_and_release, be_task_and_pass_unless_closed,
+			     be_task_and_pass_unless_closed },
 		.cancellations = 1,
 	},
 };

@@ -1,40 +1,10 @@
 /* model: tasks, of one scheduler or of two, and threads on one semaphore; their waits are
  * cancelled, come too late, or race each other. */
-#include "model/models.h"
-
-static void release(void)
-{
-	m_check(m_release(1) == 0, "a release failed");
-}
-
-static void pass(void)
-{
-	m_pass(1);
-}
-
-static void pass_if_granted(int result, uint32_t n)
-{
-	if (result == 0)
-		m_check(m_release(n) == 0, "a release failed");
-	else
-		m_check(result == -ECANCELED || result == -ETIMEDOUT, "an acquire failed");
-}
-
-TASK(task_pass)
-{
-	m_pass(1);
-	return 0;
-}
+#include "model/models-parts.h"
 
 TASK(task_pass_2)
 {
 	m_pass(2);
-	return 0;
-}
-
-TASK(task_pass_unless_cancelled)
-{
-	pass_if_granted(m_acquire(1), 1);
 	return 0;
 }
 
@@ -64,24 +34,6 @@ TASK(task_acquire)
 	*value = result == 0;
 	return result;
 }
-
-static void end_child(int i)
-{
-	m_check(m_wait(i, WEIR_NEVER, NULL) == 0, "a task failed");
-	m_drop(i);
-}
-
-RUN(run_one, task_pass)
-
-TASK(root_of_two)
-{
-	m_spawn(0, task_pass);
-	(void)task_pass(arg, value);
-	end_child(0);
-	return 0;
-}
-
-RUN(run_two, root_of_two)
 
 TASK(root_of_heavy_and_light)
 {
@@ -159,14 +111,6 @@ TASK(root_that_hands_over_late)
 }
 
 RUN(run_late_and_hand_over, root_that_hands_over_late)
-
-static void cancel_it(void)
-{
-	if (m_take_over(0)) {
-		m_cancel_task(0);
-		m_drop(0);
-	}
-}
 
 static void cancel_and_release(void)
 {

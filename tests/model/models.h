@@ -36,12 +36,13 @@ void m_free_slot(int slot);
 void m_destroy(void);
 
 /* What a task does; and a thread's function that runs a scheduler whose root that is. */
-#define TASK(name) \
-	static int name(__attribute__((unused)) void *arg, __attribute__((unused)) intptr_t *value)
-#define RUN(name, root)        \
-	static void name(void) \
-	{                      \
-		m_run(root);   \
+#define TASK(name)                                                \
+	static inline int name(__attribute__((unused)) void *arg, \
+			       __attribute__((unused)) intptr_t *value)
+#define RUN(name, root)               \
+	static inline void name(void) \
+	{                             \
+		m_run(root);          \
 	}
 
 /* Runs a scheduler in the calling thread until `root`, which must not fail, has returned and all

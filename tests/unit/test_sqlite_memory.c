@@ -1,43 +1,6 @@
 /* store/sqlite: without memory. */
 #include "support/lite.h"
-
-void *__real_weir__alloc(size_t size);
-void *__wrap_weir__alloc(size_t size);
-void *__real_weir__alloc_small(size_t size);
-void *__wrap_weir__alloc_small(size_t size);
-void __real_weir__free(void *memory);
-void __wrap_weir__free(void *memory);
-
-static int allocations_left = -1; /* that will succeed; negative: all */
-static int alive;
-
-/* The one that fails is one alone, so that what follows has to cope with a half-made thing. */
-static bool may_allocate(void)
-{
-	int left = __atomic_load_n(&allocations_left, __ATOMIC_SEQ_CST);
-
-	if (left >= 0 && __atomic_fetch_sub(&allocations_left, 1, __ATOMIC_SEQ_CST) == 0)
-		return false;
-	(void)__atomic_add_fetch(&alive, 1, __ATOMIC_SEQ_CST);
-	return true;
-}
-
-void *__wrap_weir__alloc(size_t size)
-{
-	return may_allocate() ? __real_weir__alloc(size) : NULL;
-}
-
-void *__wrap_weir__alloc_small(size_t size)
-{
-	return may_allocate() ? __real_weir__alloc_small(size) : NULL;
-}
-
-void __wrap_weir__free(void *memory)
-{
-	if (memory != NULL)
-		(void)__atomic_sub_fetch(&alive, 1, __ATOMIC_SEQ_CST);
-	__real_weir__free(memory);
-}
+#include "support/scarce.h"
 
 /* 0, or the first error; then what was begun has been undone. */
 static int scenario(void)
@@ -75,23 +38,24 @@ static int scenario(void)
 
 TEST(without_memory_every_call_says_so_and_leaves_nothing)
 {
-	int before, failures = 0, left;
+	int before, failures = 0;
+	bool failed;
 
 	assert_int_equal(scenario(), 0);
-	before = alive;
+	before = scarce_alive();
 	do {
 		int error;
 
-		__atomic_store_n(&allocations_left, failures, __ATOMIC_SEQ_CST);
+		scarce_after(failures, false);
 		error = scenario();
-		left = __atomic_exchange_n(&allocations_left, -1, __ATOMIC_SEQ_CST);
+		failed = scarce_end();
 		if (error != 0 && error != -ENOMEM)
 			fail_msg("allocation %d: %d, %s", failures, error, weir_store_error(NULL));
-		assert_int_equal(alive, before);
+		assert_int_equal(scarce_alive(), before);
 		/* Whatever was left in the file does not outlast the process that left it. */
 		(void)lite_sql("UPDATE claim SET start = start - 1");
 		assert_true(++failures < 1000);
-	} while (left < 0);
+	} while (failed);
 	assert_true(failures > 10);
 }
 

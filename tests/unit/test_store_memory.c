@@ -1,7 +1,7 @@
 /* store: the semaphores of a process: many names, listings, statistics, names that come and go. */
-#include "base/alloc.h"
 #include "support/acquirer.h"
 #include "support/leases.h"
+#include "support/scarce.h"
 
 #include <stdio.h>
 
@@ -258,45 +258,6 @@ TEST(never_two_inside_BEHAVIOURS_16)
 
 /* ---- no memory ------------------------------------------------------------------------------- */
 
-void *__real_weir__alloc(size_t size);
-void *__wrap_weir__alloc(size_t size);
-void *__real_weir__alloc_small(size_t size);
-void *__wrap_weir__alloc_small(size_t size);
-void __real_weir__free(void *memory);
-void __wrap_weir__free(void *memory);
-
-static int allocations_left = -1; /* that will succeed; negative: all */
-static int alive;
-
-static bool may_allocate(void)
-{
-	int left = __atomic_load_n(&allocations_left, __ATOMIC_RELAXED);
-
-	if (left == 0)
-		return false;
-	if (left > 0)
-		(void)__atomic_sub_fetch(&allocations_left, 1, __ATOMIC_RELAXED);
-	(void)__atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
-	return true;
-}
-
-void *__wrap_weir__alloc(size_t size)
-{
-	return may_allocate() ? __real_weir__alloc(size) : NULL;
-}
-
-void *__wrap_weir__alloc_small(size_t size)
-{
-	return may_allocate() ? __real_weir__alloc_small(size) : NULL;
-}
-
-void __wrap_weir__free(void *memory)
-{
-	if (memory != NULL)
-		(void)__atomic_sub_fetch(&alive, 1, __ATOMIC_RELAXED);
-	__real_weir__free(memory);
-}
-
 static int ignore_claim(void *arg, const struct weir_claim_info *info)
 {
 	(void)arg;
@@ -342,16 +303,16 @@ static int scenario(void)
 
 TEST(without_memory_every_call_says_so_and_leaves_nothing)
 {
-	int before = alive;
+	int before = scarce_alive();
 	int failures = 0;
 
 	while (true) {
 		int error;
 
-		__atomic_store_n(&allocations_left, failures, __ATOMIC_RELAXED);
+		scarce_after(failures, true);
 		error = scenario();
-		__atomic_store_n(&allocations_left, -1, __ATOMIC_RELAXED);
-		assert_int_equal(alive, before);
+		(void)scarce_end();
+		assert_int_equal(scarce_alive(), before);
 		if (error == 0)
 			break;
 		assert_int_equal(error, -ENOMEM);

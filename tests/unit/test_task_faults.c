@@ -1,6 +1,7 @@
 /* task: while weir_run watches for stacks that overflow, all other faults are as they were. */
 #include "support/acquirer.h"
 #include "support/child.h"
+#include "support/on_top.h"
 #include "support/tasks.h"
 
 #include <errno.h>
@@ -279,27 +280,6 @@ TEST(a_thread_without_tasks_faults_as_ever)
 
 	assert_end(end, SIGSEGV, 0);
 	assert_string_equal(end.said, "");
-}
-
-/* A handler that comes on top of ours and passes on to it, as crash reporters do. */
-static struct sigaction below;
-
-static void say_and_pass_on(int number, siginfo_t *info, void *context)
-{
-	say("top ");
-	if (below.sa_flags & SA_SIGINFO)
-		below.sa_sigaction(number, info, context);
-	else
-		(void)signal(SIGSEGV, SIG_DFL);
-}
-
-TASK(installs_a_handler)
-{
-	struct sigaction top = { .sa_sigaction = say_and_pass_on,
-				 .sa_flags = SA_SIGINFO | SA_ONSTACK };
-
-	assert_int_equal(sigaction(SIGSEGV, &top, &below), 0);
-	return 0;
 }
 
 static void fault_below_another_handler(void)

@@ -1,10 +1,10 @@
 /* task: memory: flat over thousands of cycles, and what happens when there is none.
  *
  * The linker puts counters, and a way to fail, before the functions that bring memory (--wrap). */
-#include "base/alloc.h"
 #include "base/lock.h"
 #include "base/pages.h"
 #include "support/acquirer.h"
+#include "support/scarce.h"
 #include "support/tasks.h"
 
 #include <errno.h>
@@ -16,12 +16,6 @@ enum {
 	SCHEDULER = 3,
 };
 
-void *__real_weir__alloc(size_t size);
-void *__wrap_weir__alloc(size_t size);
-void *__real_weir__alloc_small(size_t size);
-void *__wrap_weir__alloc_small(size_t size);
-void __real_weir__free(void *memory);
-void __wrap_weir__free(void *memory);
 void *__real_weir__pages_map(size_t size);
 void *__wrap_weir__pages_map(size_t size);
 void __real_weir__pages_unmap(void *pages, size_t size);
@@ -29,41 +23,10 @@ void __wrap_weir__pages_unmap(void *pages, size_t size);
 void __real_weir__unlock(struct weir__lock *lock);
 void __wrap_weir__unlock(struct weir__lock *lock);
 
-static int alive;
-static int most_alive;
 static int mapped;
-static int slabs;                 /* ever mapped */
-static int allocations_left = -1; /* that will succeed; negative: all */
+static int slabs; /* ever mapped */
 static bool no_pages;
 static struct weir_future *to_drop; /* as soon as it has ended */
-
-static bool may_allocate(void)
-{
-	if (allocations_left == 0)
-		return false;
-	if (allocations_left > 0)
-		allocations_left--;
-	if (++alive > most_alive)
-		most_alive = alive;
-	return true;
-}
-
-void *__wrap_weir__alloc(size_t size)
-{
-	return may_allocate() ? __real_weir__alloc(size) : NULL;
-}
-
-void *__wrap_weir__alloc_small(size_t size)
-{
-	return may_allocate() ? __real_weir__alloc_small(size) : NULL;
-}
-
-void __wrap_weir__free(void *memory)
-{
-	if (memory)
-		alive--;
-	__real_weir__free(memory);
-}
 
 void *__wrap_weir__pages_map(size_t size)
 {
@@ -88,7 +51,7 @@ void __wrap_weir__unlock(struct weir__lock *lock)
 	if (future && weir_future_done(future)) {
 		to_drop = NULL;
 		weir_future_unref(future);
-		assert_int_equal(alive, 1);
+		assert_int_equal(scarce_alive(), 1);
 	}
 	__real_weir__unlock(lock);
 }
@@ -96,9 +59,9 @@ void __wrap_weir__unlock(struct weir__lock *lock)
 static int start(void **state)
 {
 	(void)state;
-	most_alive = alive;
+	scarce_watch();
 	slabs = 0;
-	allocations_left = -1;
+	(void)scarce_end();
 	no_pages = false;
 	return 0;
 }
@@ -106,7 +69,7 @@ static int start(void **state)
 static int check_all_is_gone(void **state)
 {
 	(void)state;
-	return alive == 0 && mapped == 0 ? 0 : -1;
+	return scarce_alive() == 0 && mapped == 0 ? 0 : -1;
 }
 
 TASK(completes)
@@ -130,7 +93,7 @@ TEST(five_thousand_cycles_keep_memory_flat_BEHAVIOURS_42)
 {
 	run(cycles, NULL);
 	/* The root, a promise, a task and nobody else; one slab of stacks. */
-	assert_true(most_alive <= SCHEDULER + 3);
+	assert_true(scarce_most_alive() <= SCHEDULER + 3);
 	assert_int_equal(slabs, 1);
 }
 
@@ -157,7 +120,7 @@ TASK(keeps_handles)
 TEST(a_result_lives_as_long_as_its_handle_and_no_longer_BEHAVIOURS_42)
 {
 	run(keeps_handles, NULL);
-	assert_true(most_alive <= SCHEDULER + 1 + 100 + 1);
+	assert_true(scarce_most_alive() <= SCHEDULER + 1 + 100 + 1);
 	assert_int_equal(slabs, 1);
 }
 
@@ -174,7 +137,7 @@ TASK(forgets)
 TEST(tasks_whose_handles_are_dropped_vanish)
 {
 	run(forgets, NULL);
-	assert_true(most_alive <= 110);
+	assert_true(scarce_most_alive() <= 110);
 	assert_int_equal(slabs, 1);
 }
 
@@ -261,7 +224,7 @@ TEST(who_sees_a_promise_ended_may_drop_the_last_handle_P6)
 
 TEST(without_memory_there_is_no_promise)
 {
-	allocations_left = 0;
+	scarce_after(0, true);
 	assert_null(weir_promise());
 }
 
@@ -270,9 +233,9 @@ TEST(without_memory_there_is_no_run)
 	no_pages = true;
 	assert_int_equal(weir_run(two, NULL, NULL), -ENOMEM);
 	no_pages = false;
-	allocations_left = 0;
+	scarce_after(0, true);
 	assert_int_equal(weir_run(two, NULL, NULL), -ENOMEM);
-	allocations_left = -1;
+	(void)scarce_end();
 	assert_int_equal(weir_run(two, NULL, NULL), 0);
 }
 
@@ -282,7 +245,7 @@ TASK(finds_no_memory)
 	static struct weir_future *tasks[600];
 	int count = 0;
 
-	allocations_left = 0;
+	scarce_after(0, true);
 	assert_null(weir_spawn(two, NULL));
 	assert_int_equal(weir_gather(futures, 2, WEIR_NEVER, NULL), -ENOMEM);
 	assert_int_equal(weir_race(futures, 2, WEIR_NEVER, NULL, NULL), -ENOMEM);
@@ -291,7 +254,7 @@ TASK(finds_no_memory)
 	assert_int_equal(weir_sleep(1), 0);
 
 	/* No stack: as many tasks as the first slab holds. */
-	allocations_left = -1;
+	(void)scarce_end();
 	no_pages = true;
 	while (count < 600 && (tasks[count] = weir_spawn(two, NULL)) != NULL)
 		count++;

@@ -1,6 +1,7 @@
 /* task: the last words on a stack that overflowed. Each case is a child process. */
 #include "support/acquirer.h"
 #include "support/child.h"
+#include "support/on_top.h"
 #include "support/tasks.h"
 
 #include <stdlib.h>
@@ -107,27 +108,6 @@ TEST(a_reporter_of_crashes_hears_of_the_overflow_after_us)
 	assert_end(end, SIGSEGV, 0);
 	assert_contains(end.said, "weir: task 2 \"digger\"");
 	assert_null(strstr(end.said, "reporter"));
-}
-
-/* A handler that comes on top of ours and passes on to it, as crash reporters do. */
-static struct sigaction below;
-
-static void say_and_pass_on(int number, siginfo_t *info, void *context)
-{
-	say("top ");
-	if (below.sa_flags & SA_SIGINFO)
-		below.sa_sigaction(number, info, context);
-	else
-		(void)signal(SIGSEGV, SIG_DFL);
-}
-
-TASK(installs_a_handler)
-{
-	struct sigaction top = { .sa_sigaction = say_and_pass_on,
-				 .sa_flags = SA_SIGINFO | SA_ONSTACK };
-
-	assert_int_equal(sigaction(SIGSEGV, &top, &below), 0);
-	return 0;
 }
 
 static void overflow_below_another_handler(void)
