@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs a command with a Redis server of its own.
+"""Runs a command with a Redis server of its own, or several.
 
-    with_redis.py tcp|unix|tls COMMAND [ARG...]
+    with_redis.py tcp|unix|tls|cluster|replicas COMMAND [ARG...]
 
 REDIS_URL in an argument becomes the server's URL, REDIS_DIR the directory it lives in. The server
 listens on a free port, on a socket, or with TLS and certificates made for the occasion; it is started
-again if it ends, and it and all its files are gone when the command has ended. Exits with the command's code, or with 77, and says
-why, where no Redis server is installed."""
+again if it ends. A cluster is three servers in the directories 0, 1 and 2; `replicas` is a cluster with
+a replica of each, in 3, 4 and 5, and whoever ends there stays down. Each server's own socket is `s` in its
+directory. They and all their files are gone when the command has ended. Exits with the command's code,
+or with 77, and says why, where no Redis server is installed."""
 
 import shutil
 import signal
@@ -77,12 +79,55 @@ class Server:
                 time.sleep(0.02)
         sys.exit(f"redis-server does not start:\n{(self.directory / 'log').read_text()}")
 
+    def watch(self):
+        if self.process.poll() is not None:
+            self.start()
+
     def stop(self, kill=False):
         if self.process is None:
             return
         self.process.kill() if kill else self.process.terminate()
         self.process.wait()
         self.process = None
+
+
+class Cluster:
+    """Three masters, each with as many replicas as asked for; `url` names the first."""
+
+    def __init__(self, directory, replicas):
+        self.servers, self.replicas = [], replicas
+        for number in range(3 * (1 + replicas)):
+            place = Path(directory) / str(number)
+            place.mkdir()
+            self.servers.append(Server("tcp", place, "--cluster-enabled", "yes",
+                                       "--cluster-node-timeout", "1000",
+                                       "--cluster-replica-validity-factor", "0",
+                                       "--cluster-port", str(free_port())))
+        self.url = self.servers[0].url
+
+    def cli(self, server, *arguments):
+        return subprocess.run(["redis-cli", "-p", str(server.port), *arguments],
+                              check=True, capture_output=True, text=True).stdout
+
+    def is_whole(self, server):
+        return ("cluster_state:ok" in self.cli(server, "cluster", "info") and
+                self.cli(server, "cluster", "slots").count("127.0.0.1") == len(self.servers))
+
+    def start(self):
+        for server in self.servers:
+            server.start()
+        addresses = [f"127.0.0.1:{server.port}" for server in self.servers]
+        self.cli(self.servers[0], "--cluster", "create", *addresses, "--cluster-replicas",
+                 str(self.replicas), "--cluster-yes")
+        while not all(self.is_whole(server) for server in self.servers):
+            time.sleep(0.02)
+
+    def watch(self):
+        pass
+
+    def stop(self):
+        for server in self.servers:
+            server.stop(kill=True)
 
 
 def need_redis():
@@ -95,7 +140,9 @@ def main():
     need_redis()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so through what cleans up
     with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
-        server = Server(sys.argv[1], directory)
+        kind = sys.argv[1]
+        server = (Cluster(directory, kind == "replicas") if kind in ("cluster", "replicas") else
+                  Server(kind, directory))
         client = None
         try:
             server.start()
@@ -103,8 +150,7 @@ def main():
                        for argument in sys.argv[2:]]
             client = subprocess.Popen(command)
             while (code := client.poll()) is None:
-                if server.process.poll() is not None:
-                    server.start()
+                server.watch()
                 time.sleep(0.02)
         finally:
             if client is not None and client.poll() is None:

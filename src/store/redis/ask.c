@@ -18,7 +18,8 @@ static bool say_survey(struct redis *redis, struct call *call)
 		if (!weir__redis_say(redis, call))
 			return false;
 	} while (names->complete && names->asked < names->count &&
-		 names->asked - names->heard < most);
+		 names->asked - names->heard < most &&
+		 weir__redis_survey_node(redis, names) == call->node);
 	return true;
 }
 
@@ -32,52 +33,56 @@ static void say(struct redis *redis, struct call *call)
 		weir__redis_answer(redis, call, 0);
 		return;
 	}
-	if (survey && call->names == NULL && !weir__redis_survey_start(call)) {
-		weir__redis_refuse(redis, call, -ENOMEM, "there is no memory");
-		return;
-	}
 	if (survey && call->names->complete && call->names->count == 0) {
 		weir__redis_answer(redis, call, 0);
 		return;
 	}
 	call->sent = weir__boottime();
+	if (call->asking && !weir__redis_say_asking(call->node)) {
+		weir__redis_refuse(redis, call, -ENOMEM, "there is no memory");
+		return;
+	}
 	said = survey ? say_survey(redis, call) : weir__redis_say(redis, call);
 	if (!said)
 		weir__redis_refuse(redis, call, -ENOMEM, "there is no memory");
 }
 
+static void send_to(struct node *node)
+{
+	if (node->todo.first == NULL || node->pausing)
+		return;
+	if (!node->ready) {
+		if (weir__gate_is_shut(node->redis->store) && node->gave_up)
+			weir__redis_give_up(node, -EHOSTUNREACH, "it could not be reached");
+		else
+			weir__redis_connect(node);
+		return;
+	}
+	while (node->todo.first != NULL)
+		say(node->redis, node->todo.first);
+	weir__wire_flush(&node->mouth);
+}
+
 void weir__redis_send(struct redis *redis)
 {
-	if (redis->todo.first == NULL || redis->pausing) {
-		weir__redis_part(redis);
-		return;
-	}
-	if (!redis->ready) {
-		if (weir__gate_is_shut(redis->store) && redis->gave_up)
-			weir__redis_give_up(redis, -EHOSTUNREACH, "it could not be reached");
-		else
-			weir__redis_connect(redis);
-		return;
-	}
-	while (redis->todo.first != NULL)
-		say(redis, redis->todo.first);
-	weir__wire_flush(&redis->mouth);
+	for (size_t i = 0; i < redis->n_nodes; i++)
+		send_to(redis->nodes[i]);
 	weir__redis_part(redis);
 }
 
 /* An asker may be a task with little stack, and TLS wants much. */
-bool weir__redis_can_send_now(const struct redis *redis)
+bool weir__redis_can_send_now(const struct redis *redis, const struct node *node)
 {
-	return redis->ready && !redis->address.tls && redis->todo.first == NULL &&
-	       !redis->pausing && WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
+	return node->ready && !node->address.tls && node->todo.first == NULL && !node->pausing &&
+	       WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
 }
 
-void weir__redis_send_now(struct redis *redis)
+void weir__redis_send_now(struct node *node)
 {
-	while (redis->todo.first != NULL)
-		say(redis, redis->todo.first);
-	if (!weir__wire_try_flush(&redis->mouth))
-		weir__agent_timer_set(redis->agent, &redis->unwritten, 0);
+	while (node->todo.first != NULL)
+		say(node->redis, node->todo.first);
+	if (!weir__wire_try_flush(&node->mouth))
+		weir__agent_timer_set(node->redis->agent, &node->unwritten, 0);
 }
 
 void weir__redis_look(struct redis *redis, weir_time time)
@@ -88,21 +93,34 @@ void weir__redis_look(struct redis *redis, weir_time time)
 	weir__agent_timer_set(redis->agent, &redis->heartbeat, time);
 }
 
+/* Whom to ask about one that waits. */
+static struct node *node_of(const struct redis *redis, const struct call *call)
+{
+	return call->asking ? call->node : weir__redis_node_of(redis, call->name);
+}
+
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(struct call *const *)a)->name, (*(struct call *const *)b)->name);
+	const struct call *one = *(struct call *const *)a, *two = *(struct call *const *)b;
+	int order = strcmp(one->name, two->name);
+
+	return order != 0 ? order : one->asking - two->asking;
 }
 
 /* Those that are due, or nearly so: many in one command are cheaper than each in time. */
-static size_t gather(struct redis *redis, struct call **due, bool all)
+static size_t gather(struct redis *redis, const struct node *of, struct call **due, bool all)
 {
 	weir_time until = weir__boottime() + redis->store->bounds.heartbeat / 8;
 	weir_time next = WEIR_NEVER;
 	size_t n = 0;
 
 	for (struct call *call = redis->waiting.first; call != NULL; call = call->next) {
-		if (all || call->look_again <= until) {
-			if (!call->polled)
+		struct node *node = node_of(redis, call);
+
+		if ((all || call->look_again <= until) && (of == NULL || of == node)) {
+			if (!node->ready)
+				weir__redis_connect(node);
+			else if (!call->polled && !node->pausing)
 				due[n++] = call;
 		} else if (call->look_again < next) {
 			next = call->look_again;
@@ -117,17 +135,21 @@ static void say_polls(struct redis *redis, struct call **due, size_t n)
 	size_t end;
 
 	for (size_t i = 0; i < n; i = end) {
+		struct node *node = node_of(redis, due[i]);
+
 		for (end = i + 1; end < n && end - i < WEIR__REDIS_AT_ONCE; end++)
-			if (strcmp(due[i]->name, due[end]->name) != 0)
+			if (by_name(&due[i], &due[end]) != 0)
 				break;
-		if (!weir__redis_say_poll(redis, due + i, end - i))
+		if (due[i]->asking && !weir__redis_say_asking(node))
+			return;
+		if (!weir__redis_say_poll(node, due + i, end - i))
 			return;
 		for (size_t k = i; k < end; k++)
 			due[k]->polled = true;
 	}
 }
 
-void weir__redis_poll(struct redis *redis, bool all)
+void weir__redis_poll(struct redis *redis, const struct node *node, bool all)
 {
 	struct call **due;
 	size_t n = 0;
@@ -138,12 +160,14 @@ void weir__redis_poll(struct redis *redis, bool all)
 		return;
 	/* Whatever comes of this: a heartbeat from now it is tried again. */
 	weir__redis_look(redis, weir__boottime() + redis->store->bounds.heartbeat);
-	due = redis->ready && !redis->pausing ? malloc(n * sizeof(struct call *)) : NULL;
+	due = malloc(n * sizeof(struct call *));
 	if (due == NULL)
 		return;
-	n = gather(redis, due, all);
+	n = gather(redis, node, due, all);
 	qsort(due, n, sizeof(struct call *), by_name);
 	say_polls(redis, due, n);
 	free(due);
-	weir__wire_flush(&redis->mouth);
+	for (size_t i = 0; i < redis->n_nodes; i++)
+		if (redis->nodes[i]->ready)
+			weir__wire_flush(&redis->nodes[i]->mouth);
 }

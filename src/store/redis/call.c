@@ -12,11 +12,11 @@ enum { MOST_PARKED = 10000 };
 const char weir__redis_hello[] = "hello";
 const char weir__redis_goodbye[] = "goodbye";
 
-static struct calls *list_of(struct redis *redis, enum call_state state)
+static struct calls *list_of(struct redis *redis, const struct call *call)
 {
-	switch (state) {
+	switch (call->state) {
 	case CALL_NEXT:
-		return &redis->todo;
+		return &call->node->todo;
 	case CALL_WAITING:
 		return &redis->waiting;
 	case CALL_PARKED:
@@ -32,9 +32,18 @@ static uint64_t hash_of(const void *token)
 	return weir__hash(token, WEIR_TOKEN_SIZE, 0);
 }
 
+static struct node *route(const struct redis *redis, const struct call *call)
+{
+	if (call->asking)
+		return call->node;
+	if (call->names != NULL)
+		return weir__redis_survey_node(redis, call->names);
+	return weir__redis_node_of(redis, call->name);
+}
+
 void weir__redis_move(struct redis *redis, struct call *call, enum call_state state)
 {
-	struct calls *list = list_of(redis, call->state);
+	struct calls *list = list_of(redis, call);
 
 	if (list != NULL) {
 		*(call->previous != NULL ? &call->previous->next : &list->first) = call->next;
@@ -42,7 +51,9 @@ void weir__redis_move(struct redis *redis, struct call *call, enum call_state st
 	}
 	call->next = call->previous = NULL;
 	call->state = state;
-	list = list_of(redis, state);
+	if (state == CALL_NEXT)
+		call->node = route(redis, call);
+	list = list_of(redis, call);
 	if (list != NULL) {
 		call->previous = list->last;
 		*(list->last != NULL ? &list->last->next : &list->first) = call;
@@ -126,6 +137,13 @@ bool weir__redis_take(struct redis *redis, struct weir__op *op)
 	call->op = op;
 	call->state = CALL_SENT; /* in no list */
 	call->script = op->name == weir__redis_hello ? WEIR__HELLO : script_of(op->verb);
+	if ((call->script == WEIR__LUA_LIST || call->script == WEIR__LUA_REAP) &&
+	    !weir__redis_survey_start(redis, call)) {
+		weir__redis_names_free(call->names);
+		free(call);
+		weir__op_answer(op, -ENOMEM);
+		return false;
+	}
 	op->keeper = call;
 	if (op->verb == WEIR__REQUEST && op->wait)
 		weir__redis_set_token(redis, call, op->token);
@@ -154,27 +172,18 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 	call->withdrawn = true;
 	if (call->state == CALL_SENT)
 		return;
-	if (call->state == CALL_NEXT && redis->ready && op->give_up == -ETIMEDOUT)
+	if (call->state == CALL_NEXT && call->node->ready && op->give_up == -ETIMEDOUT)
 		return;
 	if ((call->state == CALL_NEXT && !call->sent_before) || is_shared(redis, call)) {
 		weir__redis_answer(redis, call, op->give_up);
 		return;
 	}
-	if (!redis->ready) {
+	if (!weir__redis_node_of(redis, call->name)->ready) {
 		weir__redis_abandon(redis, call, op->give_up);
 		return;
 	}
 	call->script = WEIR__LUA_WITHDRAW;
 	weir__redis_move(redis, call, CALL_NEXT);
-}
-
-void weir__redis_names_free(struct names *names)
-{
-	for (size_t i = 0; names != NULL && i < names->count; i++)
-		free(names->name[i]);
-	if (names != NULL)
-		free(names->name);
-	free(names);
 }
 
 static void free_if_over(struct call *call)
@@ -216,7 +225,7 @@ void weir__redis_refuse(struct redis *redis, struct call *call, int error, const
 		weir__redis_bury(redis, call);
 		return;
 	}
-	call->op->error = weir__format_new("Redis at %s: %s", redis->where, why);
+	call->op->error = weir__format_new("Redis at %s: %s", call->node->where, why);
 	weir__redis_answer(redis, call, error);
 }
 
@@ -237,11 +246,18 @@ static void park(struct redis *redis, struct call *call)
 	weir__redis_move(redis, call, CALL_PARKED);
 }
 
-void weir__redis_unpark(struct redis *redis)
+void weir__redis_unpark(struct node *node)
 {
-	while (redis->parked.first != NULL)
-		weir__redis_move(redis, redis->parked.first, CALL_NEXT);
-	redis->n_parked = 0;
+	struct redis *redis = node->redis;
+	struct call *next;
+
+	for (struct call *call = redis->parked.first; call != NULL; call = next) {
+		next = call->next;
+		if (weir__redis_node_of(redis, call->name) != node)
+			continue;
+		weir__redis_move(redis, call, CALL_NEXT);
+		redis->n_parked--;
+	}
 }
 
 /* Of a request that may have arrived, and of any release. What was granted earlier under the same
@@ -268,22 +284,35 @@ void weir__redis_abandon(struct redis *redis, struct call *call, int result)
 	park(redis, call);
 }
 
-static void refuse_list(struct redis *redis, struct calls *calls, int error, const char *why)
+static void refuse_one(struct node *node, struct call *call, int error, const char *why)
 {
-	while (calls->first != NULL) {
-		struct call *call = calls->first;
+	if (call->orphan) {
+		park(node->redis, call);
+		return;
+	}
+	call->op->error = weir__format_new("Redis at %s: %s", node->where, why);
+	weir__redis_abandon(node->redis, call, error);
+}
 
-		if (call->orphan) {
-			park(redis, call);
-			continue;
-		}
-		call->op->error = weir__format_new("Redis at %s: %s", redis->where, why);
-		weir__redis_abandon(redis, call, error);
+void weir__redis_refuse_all(struct node *node, int error, const char *why)
+{
+	struct redis *redis = node->redis;
+	struct call *next;
+
+	while (node->todo.first != NULL)
+		refuse_one(node, node->todo.first, error, why);
+	for (struct call *call = redis->waiting.first; call != NULL; call = next) {
+		next = call->next;
+		if (weir__redis_node_of(redis, call->name) == node)
+			refuse_one(node, call, error, why);
 	}
 }
 
-void weir__redis_refuse_all(struct redis *redis, int error, const char *why)
+bool weir__redis_is_idle(const struct node *node)
 {
-	refuse_list(redis, &redis->todo, error, why);
-	refuse_list(redis, &redis->waiting, error, why);
+	const struct call *call = node->redis->waiting.first;
+
+	while (call != NULL && weir__redis_node_of(node->redis, call->name) != node)
+		call = call->next;
+	return call == NULL && node->todo.first == NULL;
 }

@@ -87,22 +87,22 @@ static void add_keys(struct redis *redis, struct command *command, const char *n
 }
 
 /* How long nobody may be granted under a name that this server does not know. */
-static int64_t caution(const struct redis *redis)
+static int64_t caution(const struct node *node)
 {
 	weir_time now;
 
-	if (redis->go_on)
+	if (node->redis->go_on)
 		return -1;
-	if (redis->cautious == 0)
+	if (node->cautious == 0)
 		return 0;
 	now = weir__boottime();
-	return redis->cautious > now ? microseconds(redis->cautious - now) : 0;
+	return node->cautious > now ? microseconds(node->cautious - now) : 0;
 }
 
-static void begin(struct redis *redis, struct command *command, enum weir__script script,
+static void begin(struct node *node, struct command *command, enum weir__script script,
 		  const char *name)
 {
-	bool known = (redis->loaded >> script & 1) != 0;
+	bool known = (node->loaded >> script & 1) != 0;
 
 	command->n = command->numbers = 0;
 	add_text(command, known ? "EVALSHA" : "EVAL");
@@ -111,14 +111,14 @@ static void begin(struct redis *redis, struct command *command, enum weir__scrip
 	else
 		add_bytes(command, weir__scripts[script].text, weir__scripts[script].size);
 	add_text(command, "5");
-	add_keys(redis, command, name);
+	add_keys(node->redis, command, name);
 	add_text(command, name);
-	add_text(command, redis->identity);
-	add_number(command, caution(redis));
+	add_text(command, node->identity);
+	add_number(command, caution(node));
 }
 
 /* Sends it; its reply will be about these calls. Whether there was memory. */
-static bool finish(struct redis *redis, const struct command *command, enum weir__script script,
+static bool finish(struct node *node, const struct command *command, enum weir__script script,
 		   struct call *const *calls, size_t n)
 {
 	struct awaited *awaited = malloc(sizeof(*awaited) + n * sizeof(struct call *));
@@ -129,13 +129,15 @@ static bool finish(struct redis *redis, const struct command *command, enum weir
 	for (size_t i = 0; i < n; i++) {
 		awaited->calls[i] = calls[i];
 		calls[i]->expected++;
+		calls[i]->asking = false;
+		if (calls[i]->names != NULL)
+			awaited->round = calls[i]->names->round;
 	}
-	*(redis->awaited_last != NULL ? &redis->awaited_last->next :
-					&redis->awaited_first) = awaited;
-	redis->awaited_last = awaited;
-	if (script != WEIR__NO_SCRIPT)
-		redis->loaded |= UINT32_C(1) << script; /* by the time the next one comes */
-	weir__wire_send(&redis->mouth, command->n, command->parts, command->size);
+	*(node->awaited_last != NULL ? &node->awaited_last->next : &node->awaited_first) = awaited;
+	node->awaited_last = awaited;
+	if (script < WEIR__LUA_COUNT)
+		node->loaded |= UINT32_C(1) << script; /* by the time the next one comes */
+	weir__wire_send(&node->mouth, command->n, command->parts, command->size);
 	return true;
 }
 
@@ -213,24 +215,44 @@ bool weir__redis_say(struct redis *redis, struct call *call)
 		script = WEIR__NO_SCRIPT;
 		add_scan(redis, command, names);
 	} else {
-		begin(redis, command, script,
+		begin(call->node, command, script,
 		      names != NULL ? names->name[names->asked] : call->name);
 		add_arguments(redis, command, call);
 	}
-	if (!finish(redis, command, script, &call, 1))
+	if (!finish(call->node, command, script, &call, 1))
 		return false;
 	if (names != NULL && names->complete)
 		names->asked++;
 	return true;
 }
 
-bool weir__redis_say_poll(struct redis *redis, struct call *const *calls, size_t n)
+bool weir__redis_say_poll(struct node *node, struct call *const *calls, size_t n)
 {
+	struct redis *redis = node->redis;
 	struct command *command = redis->command;
 
-	begin(redis, command, WEIR__LUA_POLL, calls[0]->name);
+	begin(node, command, WEIR__LUA_POLL, calls[0]->name);
 	add_number(command, microseconds(silence(redis)));
 	for (size_t i = 0; i < n; i++)
 		add_bytes(command, calls[i]->token, WEIR_TOKEN_SIZE);
-	return finish(redis, command, WEIR__LUA_POLL, calls, n);
+	return finish(node, command, WEIR__LUA_POLL, calls, n);
+}
+
+bool weir__redis_say_asking(struct node *node)
+{
+	struct command *command = node->redis->command;
+
+	command->n = command->numbers = 0;
+	add_text(command, "ASKING");
+	return finish(node, command, WEIR__ASKING, NULL, 0);
+}
+
+bool weir__redis_say_map(struct node *node)
+{
+	struct command *command = node->redis->command;
+
+	command->n = command->numbers = 0;
+	add_text(command, "CLUSTER");
+	add_text(command, "SLOTS");
+	return finish(node, command, WEIR__MAP, NULL, 0);
 }

@@ -26,8 +26,7 @@ static void take(struct redis *redis, struct weir__op *op)
 	/* Whoever may wait, or hold for long, may have to be told something. */
 	if (op->verb == WEIR__REQUEST && (op->wait || !op->detached) && !redis->wants_ear) {
 		redis->wants_ear = true;
-		if (redis->ready)
-			weir__redis_listen(redis);
+		weir__redis_listen(redis);
 	}
 }
 
@@ -57,16 +56,16 @@ static const struct weir__agent_work work = { .serve = serve, .distant = true };
 
 static void end_pause(struct weir__timer *timer)
 {
-	struct redis *redis =
-		(struct redis *)(void *)((char *)timer - offsetof(struct redis, pause));
+	struct node *node = (struct node *)(void *)((char *)timer - offsetof(struct node, pause));
+	struct redis *redis = node->redis;
 
 	weir__lock(&redis->lock);
-	redis->pausing = false;
-	if (redis->ready) {
+	node->pausing = false;
+	if (node->ready) {
 		weir__redis_send(redis);
-		weir__redis_poll(redis, false);
-	} else if (redis->todo.first != NULL || redis->waiting.first != NULL) {
-		weir__redis_connect(redis);
+		weir__redis_poll(redis, node, false);
+	} else if (!weir__redis_is_idle(node)) {
+		weir__redis_connect(node);
 	}
 	weir__unlock(&redis->lock);
 }
@@ -78,20 +77,19 @@ static void end_ear_pause(struct weir__timer *timer)
 
 	weir__lock(&redis->lock);
 	redis->ear_pausing = false;
-	if (redis->ready)
-		weir__redis_listen(redis);
+	weir__redis_listen(redis);
 	weir__unlock(&redis->lock);
 }
 
 static void write_rest(struct weir__timer *timer)
 {
-	struct redis *redis =
-		(struct redis *)(void *)((char *)timer - offsetof(struct redis, unwritten));
+	struct node *node =
+		(struct node *)(void *)((char *)timer - offsetof(struct node, unwritten));
 
-	weir__lock(&redis->lock);
-	if (redis->ready)
-		weir__wire_flush(&redis->mouth);
-	weir__unlock(&redis->lock);
+	weir__lock(&node->redis->lock);
+	if (node->ready)
+		weir__wire_flush(&node->mouth);
+	weir__unlock(&node->redis->lock);
 }
 
 static void beat(struct weir__timer *timer)
@@ -101,11 +99,15 @@ static void beat(struct weir__timer *timer)
 
 	weir__lock(&redis->lock);
 	redis->beats_at = WEIR_NEVER;
-	weir__redis_poll(redis, false);
-	if (redis->waiting.first != NULL && !redis->ready)
-		weir__redis_connect(redis);
+	weir__redis_poll(redis, NULL, false);
 	weir__unlock(&redis->lock);
 }
+
+static const struct node_kind kind = {
+	.mouth = &weir__redis_mouth,
+	.end_pause = end_pause,
+	.write_rest = write_rest,
+};
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -198,6 +200,7 @@ static void free_redis(struct redis *redis)
 	while (redis->parked.first != NULL)
 		weir__redis_bury(redis, redis->parked.first);
 	weir__table_done(&redis->tokens);
+	weir__redis_nodes_free(redis);
 	weir__address_done(&redis->address);
 	free(redis->space);
 	free(redis->command);
@@ -215,8 +218,6 @@ static int read_url(struct redis *redis, const struct weir__url *url, char **ret
 					      why);
 	if (error == 0)
 		error = set_options(redis, url, ret_error);
-	if (error == 0)
-		weir__address_print(&redis->address, redis->where, sizeof(redis->where));
 	return error;
 }
 
@@ -244,6 +245,9 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 		error = name_channel(redis);
 	if (error == 0)
 		error = weir__agent_new(&work, redis, &redis->agent);
+	if (error == 0 &&
+	    weir__redis_node_at(redis, redis->address.host, redis->address.port) == NULL)
+		error = -ENOMEM;
 	return error;
 }
 
@@ -261,6 +265,23 @@ static int ask(struct redis *redis, const char *what, char **ret_error)
 	return op.result;
 }
 
+static void say_goodbye(struct redis *redis)
+{
+	char *error = NULL;
+
+	(void)ask(redis, weir__redis_goodbye, &error);
+	weir__free(error);
+}
+
+static int say_hello(struct redis *redis, char **ret_error)
+{
+	int error = ask(redis, weir__redis_hello, ret_error);
+
+	if (error < 0)
+		say_goodbye(redis);
+	return error;
+}
+
 /* Waits until the server is known to be there and to do: what is wrong with a store is said when it
  * is opened. */
 static int open_redis(struct weir_store *store, const struct weir__url *url, char **ret_error)
@@ -272,17 +293,15 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 		return -ENOMEM;
 	redis->store = store;
 	redis->beats_at = WEIR_NEVER;
-	redis->pause.fire = end_pause;
+	redis->kind = &kind;
 	redis->ear_pause.fire = end_ear_pause;
 	redis->heartbeat.fire = beat;
-	redis->unwritten.fire = write_rest;
+	redis->learn.fire = weir__redis_learn;
 	redis->command = weir__redis_command_new();
 	error = redis->command != NULL ? prepare(redis, url, ret_error) : -ENOMEM;
-	weir__wire_init(&redis->mouth, &weir__redis_mouth, redis->agent, &redis->lock,
-			&redis->address);
 	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->lock, &redis->address);
 	if (error == 0)
-		error = ask(redis, weir__redis_hello, ret_error);
+		error = say_hello(redis, ret_error);
 	if (error < 0) {
 		free_redis(redis);
 		return error;
@@ -295,24 +314,24 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 static void close_redis(struct weir_store *store)
 {
 	struct redis *redis = store->state;
-	char *error = NULL;
 
-	(void)ask(redis, weir__redis_goodbye, &error);
-	weir__free(error);
+	say_goodbye(redis);
 	free_redis(redis);
 }
 
 /* Never waits for the lock: the caller may have others. */
 static bool send_now(struct redis *redis, struct weir__op *op)
 {
+	struct node *node;
 	bool now;
 
 	if (op->verb == WEIR__LIST || op->verb == WEIR__REAP || !weir__try_lock(&redis->lock))
 		return false;
-	now = weir__redis_can_send_now(redis);
+	node = weir__redis_node_of(redis, op->name);
+	now = weir__redis_can_send_now(redis, node);
 	if (now) {
 		take(redis, op);
-		weir__redis_send_now(redis);
+		weir__redis_send_now(node);
 	}
 	weir__unlock(&redis->lock);
 	return now;

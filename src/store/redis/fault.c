@@ -10,12 +10,14 @@ static const struct {
 	{ "BUSY", WEIR__LATER },        /* somebody's script runs for long */
 	{ "TRYAGAIN", WEIR__LATER },    /* a cluster moves keys */
 	{ "CLUSTERDOWN", WEIR__LATER }, /* a cluster has no majority */
+	{ "MOVED", WEIR__FOLLOW },      /* another one has the slot */
+	{ "ASK", WEIR__FOLLOW },        /* another one is about to */
 	{ "MASTERDOWN", WEIR__ELSEWHERE },
 	{ "READONLY", WEIR__ELSEWHERE }, /* it has become a replica */
 	{ "UNBLOCKED", WEIR__ELSEWHERE },
 };
 
-/* All else: OOM, MISCONF, NOPERM, NOAUTH, WRONGPASS, WRONGTYPE, MOVED, ASK, ERR. */
+/* All else: OOM, MISCONF, NOPERM, NOAUTH, WRONGPASS, WRONGTYPE, ERR. */
 enum weir__fault weir__fault_of(const struct weir__reply *reply)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

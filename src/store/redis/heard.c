@@ -164,7 +164,7 @@ static void hear_survey(struct redis *redis, struct call *call, const struct wei
 {
 	int error = 0;
 
-	if (weir__redis_survey(call, reply, &error)) {
+	if (weir__redis_survey(redis, call, reply, &error)) {
 		struct names *names = call->names;
 
 		/* The rest of what was asked is on its way; then more is asked. */
@@ -230,49 +230,9 @@ static void refuse(struct redis *redis, struct call *call, const struct weir__re
 	weir__redis_refuse(redis, call, data ? -EPROTO : -EHOSTUNREACH, why);
 }
 
-/* The calls are to do again, or asked about again. */
-static void take_back(struct redis *redis, const struct awaited *awaited)
+static void refuse_calls(struct redis *redis, const struct awaited *awaited,
+			 const struct weir__reply *reply)
 {
-	for (size_t i = 0; i < awaited->n; i++) {
-		struct call *call = awaited->calls[i];
-
-		call->polled = false;
-		call->look_again = 0;
-		if ((call->op == NULL && !call->orphan) || call->state != CALL_SENT)
-			continue;
-		if (call->names != NULL)
-			call->names->asked = call->names->heard;
-		if (call->withdrawn && call->script == WEIR__LUA_REQUEST && !call->sent_before)
-			weir__redis_answer(redis, call, call->op->give_up);
-		else
-			weir__redis_move(redis, call, CALL_NEXT);
-	}
-}
-
-static void hear_error(struct redis *redis, const struct awaited *awaited,
-		       const struct weir__reply *reply)
-{
-	char why[WHY_SIZE];
-
-	quote(why, sizeof(why), reply);
-	switch (weir__fault_of(reply)) {
-	case WEIR__LOAD_SCRIPT:
-		redis->loaded &= ~(UINT32_C(1) << awaited->script);
-		take_back(redis, awaited);
-		if (awaited->script == WEIR__LUA_POLL)
-			weir__redis_poll(redis, false);
-		return;
-	case WEIR__LATER:
-		take_back(redis, awaited);
-		weir__redis_later(redis, why);
-		return;
-	case WEIR__ELSEWHERE:
-		take_back(redis, awaited);
-		weir__redis_lost(redis, why);
-		return;
-	case WEIR__NEVER_EVER:
-		break;
-	}
 	for (size_t i = 0; i < awaited->n; i++) {
 		struct call *call = awaited->calls[i];
 
@@ -282,31 +242,79 @@ static void hear_error(struct redis *redis, const struct awaited *awaited,
 	}
 }
 
-void weir__redis_reply(struct redis *redis, const struct weir__reply *reply)
+static void hear_error(struct node *node, const struct awaited *awaited,
+		       const struct weir__reply *reply)
 {
-	struct awaited *awaited = redis->awaited_first;
+	struct redis *redis = node->redis;
+	char why[WHY_SIZE];
 
-	if (awaited == NULL) {
-		weir__redis_lost(redis, "it says more than it was asked");
+	quote(why, sizeof(why), reply);
+	switch (weir__fault_of(reply)) {
+	case WEIR__LOAD_SCRIPT:
+		node->loaded &= ~(UINT32_C(1) << awaited->script);
+		weir__redis_take_back(redis, awaited, NULL);
+		if (awaited->script == WEIR__LUA_POLL)
+			weir__redis_poll(redis, NULL, false);
+		return;
+	case WEIR__LATER:
+		weir__redis_take_back(redis, awaited, NULL);
+		weir__redis_later(node, why);
+		return;
+	case WEIR__ELSEWHERE:
+		weir__redis_take_back(redis, awaited, NULL);
+		weir__redis_lost(node, why);
+		return;
+	case WEIR__FOLLOW:
+		if (!weir__redis_redirect(node, awaited, reply))
+			refuse_calls(redis, awaited, reply);
+		return;
+	case WEIR__NEVER_EVER:
+		refuse_calls(redis, awaited, reply);
 		return;
 	}
-	redis->awaited_first = awaited->next;
-	if (awaited->next == NULL)
-		redis->awaited_last = NULL;
-	if (reply->type == REDIS_REPLY_ERROR) {
-		hear_error(redis, awaited, reply);
-	} else {
-		struct call *call = awaited->calls[0];
+}
 
-		redis->failed = 0;
-		redis->gave_up = false;
-		if (awaited->script == WEIR__LUA_POLL)
-			hear_poll(redis, awaited, reply);
-		else if (call->op != NULL && call->names != NULL)
-			hear_survey(redis, call, reply);
-		else if (call->op != NULL || call->orphan)
-			hear_call(redis, call, reply);
+static void hear(struct node *node, const struct awaited *awaited, const struct weir__reply *reply)
+{
+	struct call *call = awaited->calls[0];
+
+	node->failed = 0;
+	node->gave_up = false;
+	if (awaited->script == WEIR__LUA_POLL)
+		hear_poll(node->redis, awaited, reply);
+	else if (call->op != NULL && call->names != NULL)
+		hear_survey(node->redis, call, reply);
+	else if (call->op != NULL || call->orphan)
+		hear_call(node->redis, call, reply);
+}
+
+/* Of a survey that has started over since. */
+static bool is_of_no_use(const struct awaited *awaited)
+{
+	const struct names *names = awaited->n == 1 ? awaited->calls[0]->names : NULL;
+
+	return names != NULL && names->round != awaited->round;
+}
+
+void weir__redis_reply(struct node *node, const struct weir__reply *reply)
+{
+	struct awaited *awaited = node->awaited_first;
+
+	if (awaited == NULL) {
+		weir__redis_lost(node, "it says more than it was asked");
+		return;
 	}
+	node->awaited_first = awaited->next;
+	if (awaited->next == NULL)
+		node->awaited_last = NULL;
+	if (awaited->script == WEIR__MAP && reply->type != REDIS_REPLY_ERROR)
+		(void)weir__redis_take_map(node, reply); /* what is missing is learnt by MOVED */
+	else if (awaited->n == 0 || is_of_no_use(awaited))
+		;
+	else if (reply->type == REDIS_REPLY_ERROR)
+		hear_error(node, awaited, reply);
+	else
+		hear(node, awaited, reply);
 	for (size_t i = 0; i < awaited->n; i++)
 		weir__redis_heard_of(awaited->calls[i]);
 	free(awaited);
@@ -351,7 +359,7 @@ static void hear_grants(struct redis *redis, const char *token, const char *text
 		call = next;
 	}
 	if (!sure)
-		weir__redis_poll(redis, false);
+		weir__redis_poll(redis, NULL, false);
 }
 
 static void hear_too_heavy(struct redis *redis, const char *token)

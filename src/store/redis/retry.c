@@ -6,50 +6,69 @@
 #include "base/random.h"
 #include "store/redis/redis.h"
 
-void weir__redis_connect(struct redis *redis)
+void weir__redis_connect(struct node *node)
 {
-	if (redis->mouth.state != WEIR__WIRE_DOWN || redis->pausing)
+	if (node->mouth.state != WEIR__WIRE_DOWN || node->pausing)
 		return;
-	redis->ready = false;
-	redis->loaded = 0;
-	weir__wire_open(&redis->mouth);
+	node->ready = false;
+	node->loaded = 0;
+	weir__wire_open(&node->mouth);
 }
 
+/* At the next node that can be talked to. */
 void weir__redis_listen(struct redis *redis)
 {
-	if (redis->wants_ear && redis->ear.state == WEIR__WIRE_DOWN && !redis->ear_pausing)
+	if (!redis->wants_ear || redis->ear.state != WEIR__WIRE_DOWN || redis->ear_pausing)
+		return;
+	for (size_t i = 0; i < redis->n_nodes; i++) {
+		size_t at = (redis->ear_at + i) % redis->n_nodes;
+
+		if (!redis->nodes[at]->ready)
+			continue;
+		redis->ear_at = at;
+		redis->ear.address = &redis->nodes[at]->address;
 		weir__wire_open(&redis->ear);
+		return;
+	}
+}
+
+/* A survey asks again for what it has not heard of. */
+static void start_over(struct call *call)
+{
+	if (call->names == NULL)
+		return;
+	call->names->asked = call->names->heard;
+	call->names->round++;
 }
 
 /* Its command was sent, and nobody knows what came of it. */
 static void unsend_call(struct redis *redis, struct call *call)
 {
 	call->sent_before = true;
-	if (call->names != NULL)
-		call->names->asked = call->names->heard;
+	start_over(call);
 	weir__redis_move(redis, call, CALL_NEXT);
 }
 
 /* Who has given up does not wait for another connection. */
-static void dismiss(struct redis *redis)
+static void dismiss(struct node *node)
 {
 	struct call *next;
 
-	for (struct call *call = redis->todo.first; call != NULL; call = next) {
+	for (struct call *call = node->todo.first; call != NULL; call = next) {
 		next = call->next;
 		if (call->withdrawn && call->op != NULL)
-			weir__redis_abandon(redis, call, call->op->give_up);
+			weir__redis_abandon(node->redis, call, call->op->give_up);
 	}
 }
 
 /* What is awaited will not come. It is to do again, before what was not sent yet. */
-static void unsend(struct redis *redis)
+static void unsend(struct node *node)
 {
-	struct awaited *awaited = redis->awaited_first;
-	struct calls later = redis->todo;
+	struct awaited *awaited = node->awaited_first;
+	struct calls later = node->todo;
 
-	redis->todo = (struct calls){ NULL, NULL };
-	redis->awaited_first = redis->awaited_last = NULL;
+	node->todo = (struct calls){ NULL, NULL };
+	node->awaited_first = node->awaited_last = NULL;
 	while (awaited != NULL) {
 		struct awaited *next = awaited->next;
 
@@ -59,29 +78,53 @@ static void unsend(struct redis *redis)
 
 			call->polled = false;
 			call->look_again = 0;
-			weir__redis_heard_of(call);
 			if (live && call->state == CALL_SENT)
-				unsend_call(redis, call);
+				unsend_call(node->redis, call);
+			weir__redis_heard_of(call);
 		}
 		free(awaited);
 		awaited = next;
 	}
 	if (later.first != NULL) {
-		later.first->previous = redis->todo.last;
-		*(redis->todo.last != NULL ? &redis->todo.last->next :
-					     &redis->todo.first) = later.first;
-		redis->todo.last = later.last;
+		later.first->previous = node->todo.last;
+		*(node->todo.last != NULL ? &node->todo.last->next :
+					    &node->todo.first) = later.first;
+		node->todo.last = later.last;
 	}
-	dismiss(redis);
+	dismiss(node);
+}
+
+void weir__redis_take_back(struct redis *redis, const struct awaited *awaited, struct node *ask)
+{
+	for (size_t i = 0; i < awaited->n; i++) {
+		struct call *call = awaited->calls[i];
+
+		call->polled = false;
+		call->look_again = 0;
+		if (call->op == NULL && !call->orphan)
+			continue;
+		if (call->state == CALL_SENT || call->state == CALL_WAITING)
+			call->asking = ask != NULL && call->names == NULL;
+		if (call->asking && call->state != CALL_NEXT)
+			call->node = ask;
+		if (call->state != CALL_SENT)
+			continue;
+		start_over(call);
+		if (call->withdrawn && call->script == WEIR__LUA_REQUEST && !call->sent_before)
+			weir__redis_answer(redis, call, call->op->give_up);
+		else
+			weir__redis_move(redis, call, CALL_NEXT);
+	}
 }
 
 /* Longer each time, and never the same for two clients that were cut off together. */
-static weir_time delay(const struct redis *redis)
+static weir_time delay(const struct node *node)
 {
+	const struct redis *redis = node->redis;
 	weir_time time = redis->min_delay;
 	uint16_t random = 0;
 
-	for (uint32_t i = 1; i < redis->failed && time < redis->max_delay; i++)
+	for (uint32_t i = 1; i < node->failed && time < redis->max_delay; i++)
 		time *= redis->multiplier;
 	if (time > redis->max_delay)
 		time = redis->max_delay;
@@ -89,78 +132,94 @@ static weir_time delay(const struct redis *redis)
 	return time / 2 + time / 2 / UINT16_MAX * random;
 }
 
-static void pause_for(struct redis *redis, weir_time time)
+static void pause_for(struct node *node, weir_time time)
 {
-	redis->pausing = true;
-	weir__agent_timer_set(redis->agent, &redis->pause, weir__boottime() + time);
-}
-
-static bool is_idle(const struct redis *redis)
-{
-	return redis->todo.first == NULL && redis->waiting.first == NULL;
+	node->pausing = true;
+	weir__agent_timer_set(node->redis->agent, &node->pause, weir__boottime() + time);
 }
 
 /* Whether there may be another attempt; else all have been refused. */
-static bool try_again(struct redis *redis, uint32_t attempts, const char *why)
+static bool try_again(struct node *node, uint32_t attempts, const char *why)
 {
-	if (weir__gate_is_shut(redis->store))
+	if (weir__gate_is_shut(node->redis->store))
 		attempts = 1; /* whoever closes a store does not want to wait for it */
-	if (++redis->failed < attempts)
+	if (++node->failed < attempts)
 		return true;
-	weir__redis_give_up(redis, -EHOSTUNREACH, why);
+	weir__redis_give_up(node, -EHOSTUNREACH, why);
 	return false;
+}
+
+static bool has_something(const struct redis *redis)
+{
+	for (size_t i = 0; i < redis->n_nodes; i++)
+		if (redis->nodes[i]->todo.first != NULL || redis->nodes[i]->awaited_first != NULL)
+			return true;
+	return redis->waiting.first != NULL;
 }
 
 void weir__redis_part(struct redis *redis)
 {
 	struct weir__op *goodbye = redis->goodbye;
 
-	if (goodbye == NULL || !is_idle(redis) || redis->awaited_first != NULL)
+	if (goodbye == NULL || has_something(redis))
 		return;
 	redis->goodbye = NULL;
-	weir__agent_timer_unset(redis->agent, &redis->pause);
 	weir__agent_timer_unset(redis->agent, &redis->ear_pause);
 	weir__agent_timer_unset(redis->agent, &redis->heartbeat);
-	weir__agent_timer_unset(redis->agent, &redis->unwritten);
-	weir__wire_close(&redis->mouth);
+	weir__agent_timer_unset(redis->agent, &redis->learn);
+	for (size_t i = 0; i < redis->n_nodes; i++) {
+		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->pause);
+		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->unwritten);
+		weir__wire_close(&redis->nodes[i]->mouth);
+	}
 	weir__wire_close(&redis->ear);
 	weir__op_answer(goodbye, 0);
 }
 
-void weir__redis_give_up(struct redis *redis, int error, const char *why)
+void weir__redis_give_up(struct node *node, int error, const char *why)
 {
-	redis->failed = 0;
-	redis->gave_up = true;
-	redis->ready = false;
-	weir__wire_close(&redis->mouth);
-	unsend(redis);
-	weir__redis_refuse_all(redis, error, why);
-	weir__redis_part(redis);
+	node->failed = 0;
+	node->gave_up = true;
+	node->ready = false;
+	weir__wire_close(&node->mouth);
+	unsend(node);
+	weir__redis_refuse_all(node, error, why);
+	weir__redis_part(node->redis);
 }
 
-void weir__redis_lost(struct redis *redis, const char *why)
+/* Somebody else may have what this server had. */
+static void learn(struct redis *redis)
 {
-	bool was_ready = redis->ready;
+	if (redis->slots != NULL)
+		weir__agent_timer_set(redis->agent, &redis->learn, 0);
+}
 
-	redis->ready = false;
-	weir__wire_close(&redis->mouth);
-	unsend(redis);
-	if (is_idle(redis)) {
+void weir__redis_lost(struct node *node, const char *why)
+{
+	struct redis *redis = node->redis;
+	bool was_ready = node->ready;
+
+	node->ready = false;
+	weir__wire_close(&node->mouth);
+	unsend(node);
+	if (weir__redis_is_idle(node)) {
 		weir__redis_part(redis);
 		return;
 	}
+	learn(redis);
 	/* One that was lost is not one that could not be made. */
-	if (!try_again(redis, redis->attempts + (was_ready ? 1 : 0), why))
+	if (!try_again(node, redis->attempts + (was_ready ? 1 : 0), why))
 		return;
-	if (was_ready && redis->failed == 1)
-		weir__redis_connect(redis);
+	if (was_ready && node->failed == 1)
+		weir__redis_connect(node);
 	else
-		pause_for(redis, delay(redis));
+		pause_for(node, delay(node));
 }
 
-void weir__redis_later(struct redis *redis, const char *why)
+void weir__redis_later(struct node *node, const char *why)
 {
-	if (redis->pausing || !try_again(redis, redis->attempts, why))
+	learn(node->redis);
+	if (node->pausing || !try_again(node, node->redis->attempts, why))
 		return;
-	pause_for(redis, delay(redis));
+	pause_for(node, delay(node));
 }

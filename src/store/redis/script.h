@@ -18,6 +18,8 @@ enum weir__script {
 	WEIR__LUA_COUNT,
 	WEIR__NO_SCRIPT = WEIR__LUA_COUNT, /* SCAN, for the names */
 	WEIR__HELLO,                       /* nothing; the answer is that the server is there */
+	WEIR__ASKING,                      /* nothing; what follows was sent here by another one */
+	WEIR__MAP,                         /* CLUSTER SLOTS */
 };
 
 struct weir__script_text {

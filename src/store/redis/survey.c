@@ -27,7 +27,24 @@ static bool add_name(struct names *names, const char *name, size_t size)
 	return true;
 }
 
-bool weir__redis_survey_start(struct call *call)
+void weir__redis_names_free(struct names *names)
+{
+	for (size_t i = 0; names != NULL && i < names->count; i++)
+		free(names->name[i]);
+	if (names != NULL)
+		free(names->name);
+	free(names);
+}
+
+struct node *weir__redis_survey_node(const struct redis *redis, const struct names *names)
+{
+	if (!names->complete)
+		return redis->nodes[names->scanning];
+	return names->asked < names->count ? weir__redis_node_of(redis, names->name[names->asked]) :
+					     redis->nodes[0];
+}
+
+bool weir__redis_survey_start(struct redis *redis, struct call *call)
 {
 	struct weir__op *op = call->op;
 	struct names *names = calloc(1, sizeof(*names));
@@ -36,6 +53,7 @@ bool weir__redis_survey_start(struct call *call)
 	if (names == NULL)
 		return false;
 	names->cursor[0] = '0';
+	names->scanning = weir__redis_serving(redis, 0) % redis->n_nodes;
 	if (op->verb == WEIR__LIST) {
 		op->picture = weir__picture_new();
 		if (op->picture == NULL)
@@ -53,13 +71,22 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* SCAN may tell of a key more than once. */
-static void sort_names(struct names *names)
+/* Those of one node together, as far as may be. */
+static int compare_slots(const void *a, const void *b)
+{
+	int one = weir__redis_slot(*(char *const *)a), two = weir__redis_slot(*(char *const *)b);
+
+	return one != two ? one - two : compare(a, b);
+}
+
+/* SCAN may tell of a key more than once, and so may two nodes while it moves. */
+static void sort_names(const struct redis *redis, struct names *names)
 {
 	size_t kept = 0;
 
 	if (names->count != 0)
-		qsort(names->name, names->count, sizeof(char *), compare);
+		qsort(names->name, names->count, sizeof(char *),
+		      redis->slots != NULL ? compare_slots : compare);
 	for (size_t i = 0; i < names->count; i++) {
 		if (kept != 0 && strcmp(names->name[kept - 1], names->name[i]) == 0)
 			free(names->name[i]);
@@ -71,7 +98,7 @@ static void sort_names(struct names *names)
 }
 
 /* A cursor, and keys as SPACE:{NAME}:h. */
-static int take_keys(struct names *names, const struct weir__reply *reply)
+static int take_keys(struct redis *redis, struct names *names, const struct weir__reply *reply)
 {
 	const struct weir__reply *cursor = weir__reply_at(reply, 0);
 	const struct weir__reply *keys = weir__reply_at(reply, 1);
@@ -89,8 +116,11 @@ static int take_keys(struct names *names, const struct weir__reply *reply)
 		    !add_name(names, name + 1, (size_t)(end - name) - 1))
 			return -ENOMEM;
 	}
-	if (strcmp(names->cursor, "0") == 0)
-		sort_names(names);
+	if (strcmp(names->cursor, "0") != 0)
+		return 0;
+	names->scanning = weir__redis_serving(redis, names->scanning + 1);
+	if (names->scanning == redis->n_nodes)
+		sort_names(redis, names);
 	return 0;
 }
 
@@ -233,7 +263,8 @@ static int show(struct weir__picture *picture, const char *name, const struct we
 	return error == 0 ? add_claims(picture, now, weir__reply_at(reply, CLAIMS)) : error;
 }
 
-bool weir__redis_survey(struct call *call, const struct weir__reply *reply, int *ret_error)
+bool weir__redis_survey(struct redis *redis, struct call *call, const struct weir__reply *reply,
+			int *ret_error)
 {
 	struct names *names = call->names;
 	int error = 0;
@@ -241,7 +272,7 @@ bool weir__redis_survey(struct call *call, const struct weir__reply *reply, int 
 	if (reply->type != REDIS_REPLY_ARRAY) {
 		error = -EPROTO;
 	} else if (!names->complete) {
-		error = take_keys(names, reply);
+		error = take_keys(redis, names, reply);
 	} else if (call->script == WEIR__LUA_REAP) {
 		names->heard++;
 		names->reaped += (uint32_t)weir__reply_integer(reply, 0);
