@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/boottime.h"
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
@@ -99,7 +100,7 @@ static void grant(struct weir__rec *rec, weir_time now, struct weir__claim *clai
 	claim->fence = ++rec->fence;
 	claim->slot = slot_take(&rec->slots);
 	claim->since = now;
-	claim->hard_end = claim->max_hold != 0 ? now + claim->max_hold : WEIR_NEVER;
+	claim->hard_end = claim->max_hold != 0 ? weir__time_add(now, claim->max_hold) : WEIR_NEVER;
 	claim->expires = now + claim->ttl < claim->hard_end ? now + claim->ttl : claim->hard_end;
 	claim->state = WEIR__HOLDING;
 	rec->book->changed(rec, claim, before);

@@ -172,6 +172,25 @@ TEST(nothing_extends_max_hold)
 	weir_lease_unref(lease);
 }
 
+TEST(a_max_hold_beyond_all_time_is_none)
+{
+	static const weir_time longest[] = { WEIR_NEVER, WEIR_NEVER - 1, WEIR_NEVER / 2 };
+
+	for (size_t i = 0; i < sizeof(longest) / sizeof(longest[0]); i++) {
+		const char *name = fresh_name();
+		struct weir_request request = {
+			.name = name, .limit = 1, .ttl = LONG, .max_hold = longest[i]
+		};
+		struct weir_lease *lease;
+
+		assert_int_equal(weir_acquire(store, &request, &lease), 0);
+		assert_int_equal(weir_renew(lease, 0), 0);
+		assert_true(info_of(lease).left > LONG / 2 && info_of(lease).left <= LONG);
+		assert_counts(name, 1, 1, 0);
+		give_back(lease);
+	}
+}
+
 TEST(keepalive_renews_until_the_release_S26)
 {
 	const char *name = fresh_name();
@@ -397,6 +416,7 @@ static const struct CMUnitTest tests[] = {
 	CONFORMANCE(a_late_release_says_so_whether_reaped_or_not_A4_L3),
 	CONFORMANCE(a_renewal_extends_and_never_shortens_S6_S8_L3),
 	CONFORMANCE(nothing_extends_max_hold),
+	CONFORMANCE(a_max_hold_beyond_all_time_is_none),
 	CONFORMANCE(keepalive_renews_until_the_release_S26),
 	CONFORMANCE(the_same_request_finds_the_same_lease_S15_A6_L4),
 	CONFORMANCE(reaping_drops_so_many_and_counts_them_S11_S12),
