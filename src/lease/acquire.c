@@ -147,7 +147,7 @@ static struct weir_lease *earlier(struct weir_store *store, struct weir_lease *l
 
 	if (memcmp(lease->token, grant->token, WEIR_TOKEN_SIZE) == 0)
 		return NULL;
-	found = weir__ledger_find(&store->ledger, grant->token);
+	found = weir__ledger_find(&store->ledger, grant->token, NULL);
 	if (found != NULL) {
 		bool held = weir__lease_check(found) && weir__ledger_ref(found);
 

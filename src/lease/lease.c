@@ -95,6 +95,9 @@ static int release(struct weir_lease *lease)
 	/* Also one that this side believes lost: the engine may have it a moment longer. */
 	if (ask)
 		result = ask_about(lease, &op);
+	/* The holder from whom it was adopted may be here. */
+	if (lease->adopted && ask && result == 0)
+		weir__store_lost(lease->store, lease->token);
 	unbind(lease);
 	weir__lease_stop_keeper(lease);
 	return held ? result : stale(lease);

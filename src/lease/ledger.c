@@ -69,7 +69,8 @@ bool weir__ledger_ref(struct weir_lease *lease)
 	return add_one(&lease->refs);
 }
 
-struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t *token)
+struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t *token,
+				     bool (*wanted)(const struct weir_lease *lease))
 {
 	uint64_t hash = weir__token_hash(token);
 	struct weir__ledger_part *part = part_of(ledger, hash);
@@ -80,7 +81,8 @@ struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t 
 	     link != NULL && found == NULL; link = weir__table_again(link)) {
 		struct weir_lease *lease = of_token(link);
 
-		if (memcmp(lease->token, token, WEIR_TOKEN_SIZE) == 0 && add_one(&lease->pins))
+		if (memcmp(lease->token, token, WEIR_TOKEN_SIZE) == 0 &&
+		    (wanted == NULL || wanted(lease)) && add_one(&lease->pins))
 			found = lease;
 	}
 	weir__unlock(&part->lock);

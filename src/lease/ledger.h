@@ -39,8 +39,10 @@ void weir__ledger_done(struct weir__ledger *ledger);
 void weir__ledger_add(struct weir__ledger *ledger, struct weir_lease *lease);
 void weir__ledger_remove(struct weir__ledger *ledger, struct weir_lease *lease);
 
-/* One with that token, with a pin added; NULL: there is none. */
-struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t *token);
+/* One with that token that `wanted` says yes to (NULL: any), with a pin added; NULL: there is none.
+ * There may be several, of a lease that was adopted. */
+struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t *token,
+				     bool (*wanted)(const struct weir_lease *lease));
 /* Any that `wanted` says yes to, likewise. */
 struct weir_lease *weir__ledger_any(struct weir__ledger *ledger,
 				    bool (*wanted)(const struct weir_lease *lease));

@@ -135,7 +135,7 @@ void weir__lease_lose(struct weir_lease *lease, bool ended)
 {
 	weir__lock(&lease->lock);
 	if (ended) {
-		lease->ended = true;
+		WEIR__POKE(&lease->ended, true);
 		lease->gone = true;
 	}
 	if (lease->state == WEIR__HELD)
@@ -344,17 +344,22 @@ void weir_lease_unref(struct weir_lease *lease)
 	weir__lease_unpin(lease);
 }
 
+static bool does_not_know(const struct weir_lease *lease)
+{
+	return !WEIR__PEEK(&lease->ended);
+}
+
 void weir__store_lost(struct weir_store *store, const uint8_t *token)
 {
-	struct weir_lease *lease = weir__ledger_find(&store->ledger, token);
+	struct weir_lease *lease;
 
-	if (lease == NULL)
-		return;
-	weir__lease_lose(lease, true);
-	/* The agent tells. */
-	if (lease->keeper != NULL && weir__gate_enter(store) == 0) {
-		weir__lease_wake_keeper(lease, 0);
-		weir__gate_leave(store);
+	while ((lease = weir__ledger_find(&store->ledger, token, does_not_know)) != NULL) {
+		weir__lease_lose(lease, true);
+		/* The agent tells. */
+		if (lease->keeper != NULL && weir__gate_enter(store) == 0) {
+			weir__lease_wake_keeper(lease, 0);
+			weir__gate_leave(store);
+		}
+		weir__lease_unpin(lease);
 	}
-	weir__lease_unpin(lease);
 }

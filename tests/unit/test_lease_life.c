@@ -263,6 +263,34 @@ TEST(an_evicted_holder_is_told)
 	assert_int_equal(news.times, 1);
 }
 
+TEST(a_holder_is_told_whoever_has_adopted_its_lease)
+{
+	for (int i = 0; i < 2; i++) {
+		struct weir_request request = { .name = "a", .limit = 1 };
+		struct weir_lease *adopted[2] = { NULL, NULL };
+		struct news news;
+
+		expect(&news, &request);
+		news.lease = acquire(store, &request);
+		for (int j = 0; j < 2; j++)
+			assert_int_equal(weir_lease_adopt(store, "a", info_of(news.lease).token,
+							  &adopted[j]),
+					 0);
+		if (i == 0)
+			assert_int_equal(weir_evict(store, "a", info_of(news.lease).token), 0);
+		else
+			assert_int_equal(weir_release(adopted[0]), 0);
+		assert_int_equal(weir_sem_acquire(&news.told, 1), 0);
+		assert_false(weir_lease_held(news.lease));
+		for (int j = 0; j < 2; j++) {
+			assert_false(weir_lease_held(adopted[j]));
+			weir_lease_unref(adopted[j]);
+		}
+		weir_lease_unref(news.lease);
+		assert_int_equal(news.times, 1);
+	}
+}
+
 TEST(whoever_is_told_may_drop_the_handle)
 {
 	struct weir_request request = { .name = "a", .limit = 1, .ttl = 10 * WEIR_MS };
@@ -434,6 +462,7 @@ int main(void)
 		life_test(this_side_stops_believing_first_L5),
 		life_test(keepalive_outlives_many_ttls),
 		life_test(an_evicted_holder_is_told),
+		life_test(a_holder_is_told_whoever_has_adopted_its_lease),
 		life_test(whoever_is_told_may_drop_the_handle),
 		life_test(a_release_is_no_loss),
 		life_test(dropping_the_last_handle_gives_it_back),
