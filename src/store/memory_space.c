@@ -2,6 +2,7 @@
 #include "store/memory_space.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -72,6 +73,28 @@ static struct {
 	struct weir__memory_space *first; /* those with a name */
 	uint64_t fence;                   /* the highest that a space which is gone has given */
 } spaces;
+
+/* The spaces of a parent are not a child's, which has no agents for them: it makes new ones. */
+static void before_fork(void)
+{
+	weir__lock(&spaces.lock);
+}
+
+static void in_parent(void)
+{
+	weir__unlock(&spaces.lock);
+}
+
+static void in_child(void)
+{
+	spaces.first = NULL;
+	weir__unlock(&spaces.lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	(void)pthread_atfork(before_fork, in_parent, in_child);
+}
 
 static void serve_nothing(void *self, struct weir__op *operations, struct weir__op *withdrawn)
 {
