@@ -22,6 +22,7 @@ needs() {
 			pkg-config pkg-config
 			python3 python3
 			libhiredis-dev pc:hiredis
+			libpq-dev pc:libpq
 			libssl-dev pc:openssl
 			liburing-dev pc:liburing
 		END
@@ -32,6 +33,8 @@ needs() {
 			libcmocka-dev pc:cmocka
 			openssl openssl
 			redis-server redis-server
+			postgresql-15 /usr/lib/postgresql/15/bin/postgres
+			pgbouncer /usr/sbin/pgbouncer
 			strace strace
 			rsync rsync
 			attr setfattr

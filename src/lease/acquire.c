@@ -130,7 +130,9 @@ static int wait(struct weir_store *store, struct weir__op *op, weir_time deadlin
 static void pass_on(struct weir_store *store, struct weir_lease *lease, struct weir__op *op,
 		    int give_up)
 {
-	struct weir__op release = { .verb = WEIR__RELEASE, .name = op->name };
+	struct weir__op release = { .verb = WEIR__RELEASE,
+				    .name = op->name,
+				    .slot_hint = op->grant.slot + 1 };
 
 	memcpy(release.token, op->grant.token, WEIR_TOKEN_SIZE);
 	if (memcmp(lease->token, release.token, WEIR_TOKEN_SIZE) == 0)

@@ -53,6 +53,7 @@ static void renew(struct weir_lease *lease)
 	*op = (struct weir__op){
 		.verb = WEIR__RENEW,
 		.name = lease->name,
+		.slot_hint = lease->slot + 1,
 		.ttl = lease->ttl,
 		.sent = weir__boottime(),
 		.done = renewed,

@@ -134,7 +134,9 @@ static bool is_open_business(const struct weir_lease *lease)
 /* Nobody else is inside any more; handles may still be dropped. */
 static void close_lease(struct weir_store *store, struct weir_lease *lease)
 {
-	struct weir__op op = { .verb = WEIR__RELEASE, .name = lease->name };
+	struct weir__op op = { .verb = WEIR__RELEASE,
+			       .name = lease->name,
+			       .slot_hint = lease->slot + 1 };
 	bool ask;
 	bool orphan;
 

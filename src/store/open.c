@@ -3,6 +3,9 @@
 
 #include "lease/engine.h"
 #include "store/memory.h"
+#ifdef WEIR_HAVE_POSTGRES
+#include "store/postgres/engine.h"
+#endif
 #ifdef WEIR_HAVE_REDIS
 #include "store/redis/engine.h"
 #endif
@@ -19,6 +22,10 @@ static const struct weir__engine *const engines[] = {
 	&weir__redis_engine,
 	&weir__rediss_engine,
 	&weir__redis_unix_engine,
+#endif
+#ifdef WEIR_HAVE_POSTGRES
+	&weir__postgres_engine,
+	&weir__postgresql_engine,
 #endif
 	NULL,
 };

@@ -23,6 +23,15 @@ def compile_alone(compiler, language, standard, include, *flags):
     return [f"{include} alone, {compiler} -std={standard}:\n{done.stderr}"]
 
 
+def library_flags():
+    """Where the headers of the libraries are that have a directory of their own."""
+    if shutil.which("pkg-config") is None:
+        return []
+    done = subprocess.run(["pkg-config", "--cflags", "libpq"], text=True, capture_output=True,
+                          check=False)
+    return done.stdout.split()
+
+
 def main():
     problems, count = [], 0
     include = f"-I{ROOT / 'include'}"
@@ -36,7 +45,8 @@ def main():
     for compiler in filter(shutil.which, COMPILERS["c"]):
         for header in sorted((ROOT / "src").rglob("*.h")):
             name = f'"{header.relative_to(ROOT / "src")}"'
-            flags = [include, f"-I{ROOT / 'src'}", "-D_GNU_SOURCE", "-Wno-pedantic"]
+            flags = [include, f"-I{ROOT / 'src'}", "-D_GNU_SOURCE", "-Wno-pedantic",
+                     *library_flags()]
             problems += compile_alone(compiler, "c", "gnu11", name, *flags)
             count += 1
     if count == 0:

@@ -1,0 +1,165 @@
+/* store/postgres: addresses. See address.h.
+ *
+ * libpq takes the URL apart, so that what people know of its URLs is true here: several hosts, a
+ * socket's directory, percent signs. Its sentences about a bad URL repeat the URL, with a password
+ * in it perhaps, so they are not shown. */
+#include "store/postgres/address.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/print.h"
+#include "store/postgres/library.h"
+
+static void wipe(char *secret)
+{
+	if (secret != NULL)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+}
+
+int weir__pg_address_set(struct weir__pg_address *address, const char *keyword, const char *value)
+{
+	char *copy = strdup(value);
+	size_t i = 0;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	while (i < address->n && strcmp(address->keyword[i], keyword) != 0)
+		i++;
+	if (i == WEIR__PG_KEYWORDS) {
+		free(copy);
+		return -ENOMEM;
+	}
+	if (i == address->n) {
+		address->n++;
+		address->keyword[i] = strdup(keyword);
+		if (address->keyword[i] == NULL) {
+			address->n--;
+			free(copy);
+			return -ENOMEM;
+		}
+	}
+	wipe(address->value[i]);
+	address->value[i] = copy;
+	return 0;
+}
+
+const char *weir__pg_address_get(const struct weir__pg_address *address, const char *keyword)
+{
+	for (size_t i = 0; i < address->n; i++)
+		if (strcmp(address->keyword[i], keyword) == 0)
+			return address->value[i];
+	return NULL;
+}
+
+int weir__pg_address_copy(struct weir__pg_address *to, const struct weir__pg_address *from)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < from->n && error == 0; i++)
+		error = weir__pg_address_set(to, from->keyword[i], from->value[i]);
+	if (error == 0 && from->password != NULL) {
+		to->password = strdup(from->password);
+		error = to->password != NULL ? 0 : -ENOMEM;
+	}
+	memcpy(to->where, from->where, sizeof(to->where));
+	to->has_sslmode = from->has_sslmode;
+	to->connect_timeout = from->connect_timeout;
+	to->timeout = from->timeout;
+	return error;
+}
+
+static int take(struct weir__pg_address *address, const PQconninfoOption *option)
+{
+	for (; option->keyword != NULL; option++) {
+		int error = option->val != NULL ?
+				    weir__pg_address_set(address, option->keyword, option->val) :
+				    0;
+
+		if (error < 0)
+			return error;
+		if (option->val != NULL && strcmp(option->keyword, "password") == 0) {
+			address->password = strdup(option->val);
+			if (address->password == NULL)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int weir__pg_address_parse(struct weir__pg_address *address, const char *rest)
+{
+	char *url = weir__format_new("postgresql:%s", rest);
+	PQconninfoOption *options;
+	char *sentence = NULL;
+	int error = -EINVAL;
+
+	if (url == NULL)
+		return -ENOMEM;
+	options = strncmp(rest, "//", 2) == 0 ? weir__pq.PQconninfoParse(url, &sentence) : NULL;
+	if (options != NULL)
+		error = take(address, options);
+	weir__pq.PQconninfoFree(options);
+	if (sentence != NULL)
+		weir__pq.PQfreemem(sentence);
+	explicit_bzero(url, strlen(url));
+	weir__free(url);
+	address->connect_timeout = address->timeout = 5 * WEIR_SECOND;
+	return error;
+}
+
+static bool is_one_here(const char *host, size_t size)
+{
+	static const char *const names[] = { "localhost", "127.", "::1" };
+
+	if (size == 0 || host[0] == '/' || host[0] == '@')
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+
+		if (strncmp(host, names[i], length) == 0 &&
+		    (size == length || names[i][length - 1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+bool weir__pg_is_here(const char *hosts)
+{
+	while (true) {
+		size_t size = strcspn(hosts, ",");
+
+		if (!is_one_here(hosts, size))
+			return false;
+		if (hosts[size] == '\0')
+			return true;
+		hosts += size + 1;
+	}
+}
+
+void weir__pg_redact(const struct weir__pg_address *address, char *text)
+{
+	const char *secret = address->password;
+	char *at;
+
+	while (secret != NULL && secret[0] != '\0' && (at = strstr(text, secret)) != NULL)
+		memset(at, '*', strlen(secret));
+	for (at = text; *at != '\0'; at++)
+		if ((unsigned char)*at < ' ' || *at == 127)
+			*at = ' ';
+	while (at > text && at[-1] == ' ')
+		*--at = '\0';
+}
+
+void weir__pg_address_done(struct weir__pg_address *address)
+{
+	for (size_t i = 0; i < address->n; i++) {
+		wipe(address->value[i]);
+		free((char *)(uintptr_t)address->keyword[i]);
+	}
+	wipe(address->password);
+	*address = (struct weir__pg_address){ 0 };
+}

@@ -1,0 +1,249 @@
+/* store/postgres: when what is said to the server. See postgres.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/boottime.h"
+#include "store/postgres/postgres.h"
+
+enum {
+	SURVEY_AT_ONCE = 64, /* names that are asked about before one is heard of */
+	MOST_QUESTIONS = 256,
+};
+
+/* A batch in the making. */
+struct batch {
+	struct question *first;
+	struct question *last;
+	size_t n;
+	bool failed; /* there was no memory */
+};
+
+static struct question *add(struct batch *batch, enum weir__pg_verb verb, const char *name,
+			    struct call *const *calls, size_t n)
+{
+	struct question *question = malloc(sizeof(*question) + n * sizeof(struct call *));
+
+	if (question == NULL) {
+		batch->failed = true;
+		return NULL;
+	}
+	*question = (struct question){ .verb = verb, .name = name, .n = n };
+	for (size_t i = 0; i < n; i++) {
+		question->calls[i] = calls[i];
+		calls[i]->expected++;
+	}
+	*(batch->last != NULL ? &batch->last->next : &batch->first) = question;
+	batch->last = question;
+	batch->n++;
+	return question;
+}
+
+/* ---- what is to do --------------------------------------------------------------------------- */
+
+static void add_survey(struct batch *batch, struct call *call)
+{
+	struct names *names = call->names;
+
+	if (!names->complete) {
+		const char *beyond = names->count != 0 ? names->name[names->count - 1] : "";
+
+		(void)add(batch, WEIR__PG_NAMES, beyond, &call, 1);
+		return;
+	}
+	for (size_t i = 0; i < SURVEY_AT_ONCE && names->asked < names->count; i++)
+		if (add(batch, WEIR__PG_LIST, names->name[names->asked], &call, 1) != NULL)
+			names->asked++;
+}
+
+static void add_call(struct postgres *pg, struct batch *batch, struct call *call)
+{
+	weir__pg_move(pg, call, CALL_SENT);
+	if (call->verb == WEIR__PG_HELLO) {
+		weir__pg_answer(pg, call, 0);
+		return;
+	}
+	call->sent = pg->sent;
+	if (call->verb != WEIR__PG_LIST) {
+		if (add(batch, call->verb, call->name, &call, 1) == NULL)
+			weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
+		return;
+	}
+	if (call->names == NULL && !weir__pg_survey_start(call)) {
+		weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
+		return;
+	}
+	if (call->names->complete && call->names->heard == call->names->count) {
+		weir__pg_answer(pg, call, 0);
+		return;
+	}
+	add_survey(batch, call);
+	if (call->expected == 0)
+		weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
+}
+
+/* A reaping locks many, and one whose batch has failed may fail again: each has a batch alone. */
+static bool is_alone(const struct call *call)
+{
+	return call->alone || call->verb == WEIR__PG_REAP;
+}
+
+static void add_calls(struct postgres *pg, struct batch *batch)
+{
+	while (pg->todo.first != NULL && batch->n < MOST_QUESTIONS) {
+		struct call *call = pg->todo.first;
+
+		if (is_alone(call) && batch->n != 0)
+			return;
+		add_call(pg, batch, call);
+		if (batch->n != 0 && is_alone(call))
+			return;
+	}
+}
+
+/* ---- polls ----------------------------------------------------------------------------------- */
+
+void weir__pg_look(struct postgres *pg, weir_time time)
+{
+	if (time >= pg->beats_at)
+		return;
+	pg->beats_at = time;
+	weir__agent_timer_set(pg->agent, &pg->heartbeat, time);
+}
+
+void weir__pg_look_at_all(struct postgres *pg)
+{
+	for (struct call *call = pg->waiting.first; call != NULL; call = call->next)
+		call->look_again = 0;
+	weir__pg_look(pg, 0);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct call *const *)a)->name, (*(struct call *const *)b)->name);
+}
+
+/* Those that are due, or nearly so: many in one question are cheaper than each in time. */
+static size_t gather(struct postgres *pg, struct call **due)
+{
+	weir_time until = pg->sent + pg->store->bounds.heartbeat / 8;
+	weir_time next = WEIR_NEVER;
+	size_t n = 0;
+
+	for (struct call *call = pg->waiting.first; call != NULL; call = call->next) {
+		if (call->look_again <= until && !call->polled)
+			due[n++] = call;
+		else if (call->look_again > until && call->look_again < next)
+			next = call->look_again;
+	}
+	weir__pg_look(pg, next);
+	return n;
+}
+
+static void add_polls(struct postgres *pg, struct batch *batch)
+{
+	struct call **due;
+	size_t n = 0, end;
+
+	if (pg->beats_at > pg->sent + pg->store->bounds.heartbeat / 8)
+		return;
+	pg->beats_at = WEIR_NEVER;
+	for (struct call *call = pg->waiting.first; call != NULL; call = call->next)
+		n++;
+	if (n == 0)
+		return;
+	/* Whatever comes of this: a heartbeat from now it is tried again. */
+	weir__pg_look(pg, pg->sent + pg->store->bounds.heartbeat);
+	due = malloc(n * sizeof(struct call *));
+	if (due == NULL)
+		return;
+	n = gather(pg, due);
+	qsort(due, n, sizeof(struct call *), by_name);
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && end - i < WEIR__PG_AT_ONCE; end++)
+			if (strcmp(due[i]->name, due[end]->name) != 0)
+				break;
+		if (add(batch, WEIR__PG_POLL, due[i]->name, due + i, end - i) == NULL)
+			break;
+		for (size_t k = i; k < end; k++)
+			due[k]->polled = true;
+	}
+	free(due);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* By name; among those of one name, as they came. */
+static struct question *merge(struct question *a, struct question *b)
+{
+	struct question *all = NULL;
+	struct question **last = &all;
+
+	while (a != NULL && b != NULL) {
+		struct question **next = strcmp(b->name, a->name) < 0 ? &b : &a;
+
+		*last = *next;
+		last = &(*next)->next;
+		*next = *last;
+	}
+	*last = a != NULL ? a : b;
+	return all;
+}
+
+static struct question *sort(struct question *list, size_t n)
+{
+	struct question *half = list;
+
+	if (n < 2)
+		return list;
+	for (size_t i = 1; i < n / 2; i++)
+		half = half->next;
+
+	struct question *rest = half->next;
+
+	half->next = NULL;
+	return merge(sort(list, n / 2), sort(rest, n - n / 2));
+}
+
+static bool send_batch(struct postgres *pg)
+{
+	if (!weir__pg_prepare(pg, pg->asked))
+		return false;
+	if (pg->pooled && !weir__pg_send_settings(pg))
+		return false;
+	for (struct question *question = pg->asked; question != NULL; question = question->next)
+		if (!weir__pg_send_question(pg, question))
+			return false;
+	return weir__pq.PQpipelineSync(pg->mouth.conn) == 1;
+}
+
+void weir__pg_send(struct postgres *pg)
+{
+	struct batch batch = { NULL, NULL, 0, false };
+
+	if (pg->asked != NULL)
+		return;
+	if (!pg->ready || pg->pausing) {
+		if (pg->todo.first == NULL || pg->pausing)
+			weir__pg_part(pg);
+		else if (weir__gate_is_shut(pg->store) && pg->gave_up)
+			weir__pg_give_up(pg, -EHOSTUNREACH, "it could not be reached");
+		else
+			weir__pg_connect(pg);
+		return;
+	}
+	pg->sent = weir__boottime();
+	if (pg->todo.first == NULL || !is_alone(pg->todo.first))
+		add_polls(pg, &batch);
+	add_calls(pg, &batch);
+	if (batch.n == 0) {
+		weir__pg_part(pg);
+		return;
+	}
+	pg->asked = pg->hearing = sort(batch.first, batch.n);
+	pg->settling = pg->pooled;
+	if (send_batch(pg))
+		weir__pg_wire_flush(&pg->mouth);
+	else
+		weir__pg_lost(pg, "there is no memory");
+}

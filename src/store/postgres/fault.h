@@ -1,0 +1,16 @@
+/* store/postgres: what to do about an error that the server answered. */
+#ifndef WEIR_STORE_POSTGRES_FAULT_H
+#define WEIR_STORE_POSTGRES_FAULT_H
+
+enum weir__pg_fault {
+	WEIR__PG_LATER,      /* it cannot now: ask again, on the same connection */
+	WEIR__PG_ELSEWHERE,  /* it is not the one to ask any more: connect anew */
+	WEIR__PG_FORBIDDEN,  /* the user may not */
+	WEIR__PG_MISSING,    /* the schema, or something of it, is not there */
+	WEIR__PG_NEVER_EVER, /* asking again will not help */
+};
+
+/* By the five letters of SQLSTATE; NULL: the connection was lost. */
+enum weir__pg_fault weir__pg_fault_of(const char *code);
+
+#endif

@@ -1,0 +1,345 @@
+/* store/postgres: wires that come up and go down. See postgres.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/boottime.h"
+#include "base/print.h"
+#include "store/postgres/fault.h"
+#include "store/postgres/postgres.h"
+#include "store/postgres/script.h"
+
+enum { WHY_SIZE = 700, OLDEST = 140000 };
+
+static struct postgres *pg_of_mouth(struct weir__pg_wire *wire)
+{
+	return (struct postgres *)(void *)((char *)wire - offsetof(struct postgres, mouth));
+}
+
+static struct postgres *pg_of_ear(struct weir__pg_wire *wire)
+{
+	return (struct postgres *)(void *)((char *)wire - offsetof(struct postgres, ear));
+}
+
+/* ---- questions before the first -------------------------------------------------------------- */
+
+static const char facts[] =
+	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery()::int,"
+	" pg_catalog.current_setting('server_version_num'), current_user,"
+	" pg_catalog.current_database(), (SELECT count(*) FROM pg_catalog.pg_class c"
+	" JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+	" WHERE n.nspname = $1 AND c.relname = 'store')";
+enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, FACTS };
+
+static void ask(struct postgres *pg, enum hello what, const char *text, const char *value)
+{
+	int sent = what == HELLO_INIT ?
+			   weir__pq.PQsendQuery(pg->mouth.conn, text) :
+			   weir__pq.PQsendQueryParams(pg->mouth.conn, text, value != NULL ? 1 : 0,
+						      NULL, &value, NULL, NULL, 0);
+
+	pg->hello = what;
+	if (sent == 1)
+		weir__pg_wire_flush(&pg->mouth);
+	else
+		weir__pg_lost(pg, "there is no memory");
+}
+
+static void mouth_up(struct weir__pg_wire *wire)
+{
+	struct postgres *pg = pg_of_mouth(wire);
+
+	ask(pg, HELLO_FACTS, facts, pg->schema);
+}
+
+static void ask_version(struct postgres *pg)
+{
+	char text[WHY_SIZE + 400];
+
+	/* What a session is told behind a pooler would be told to others. */
+	weir__format(text, sizeof(text),
+		     "SELECT h.version, h.identity, h.incarnation%s%s FROM \"%s\".hello() h",
+		     pg->pooled ? "" : ", ", pg->pooled ? "" : pg->settings, pg->schema);
+	ask(pg, HELLO_VERSION, text, NULL);
+}
+
+static void init(struct postgres *pg, int version)
+{
+	char *script = weir__pg_script(pg->schema, version);
+
+	if (script == NULL) {
+		weir__pg_lost(pg, "there is no memory");
+		return;
+	}
+	ask(pg, HELLO_INIT, script, NULL);
+	free(script);
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+/* The command that an administrator runs. */
+static void write_remedy(const struct postgres *pg, char *text, size_t size)
+{
+	const char *host = weir__pg_address_get(&pg->address, "host");
+	const char *port = weir__pg_address_get(&pg->address, "port");
+	char place[300];
+
+	if (host == NULL)
+		weir__format(place, sizeof(place), "postgres:///%s?", pg->database);
+	else if (host[0] == '/')
+		weir__format(place, sizeof(place), "postgres:///%s?host=%s&port=%s&", pg->database,
+			     host, port != NULL ? port : "5432");
+	else
+		weir__format(place, sizeof(place), "postgres://%s:%s/%s?", host,
+			     port != NULL ? port : "5432", pg->database);
+	weir__format(text, size, "weir store init --grant '%s' --store '%sschema=%s'", pg->user,
+		     place, pg->schema);
+}
+
+static void refuse_hello(struct postgres *pg, const PGresult *result)
+{
+	const char *code = weir__pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	char said[WHY_SIZE / 2], remedy[WHY_SIZE / 2], why[WHY_SIZE];
+
+	weir__pg_quote(pg, result, said, sizeof(said));
+	write_remedy(pg, remedy, sizeof(remedy));
+	switch (weir__pg_fault_of(code)) {
+	case WEIR__PG_FORBIDDEN:
+		weir__format(why, sizeof(why),
+			     pg->hello == HELLO_INIT ?
+				     "there is no schema %s, and %s may not make it; somebody who "
+				     "may runs: %s" :
+				     "%2$s may not use the schema %1$s; its owner runs: %3$s",
+			     pg->schema, pg->user, remedy);
+		weir__pg_give_up(pg, -EHOSTUNREACH, why);
+		break;
+	case WEIR__PG_NEVER_EVER:
+		/* Two who make the schema at the same time: the second finds it made. */
+		if (pg->hello == HELLO_INIT && code != NULL &&
+		    (strncmp(code, "42P0", 4) == 0 || strcmp(code, "23505") == 0))
+			weir__pg_lost(pg, said);
+		else
+			weir__pg_give_up(pg, -EPROTO, said);
+		break;
+	default:
+		weir__pg_lost(pg, said);
+		break;
+	}
+}
+
+static const char *value(const PGresult *result, int column)
+{
+	return weir__pq.PQgetvalue(result, 0, column);
+}
+
+static void hear_facts(struct postgres *pg, const PGresult *result)
+{
+	int version = atoi(value(result, SERVER_VERSION));
+	char why[WHY_SIZE];
+
+	weir__format(pg->user, sizeof(pg->user), "%s", value(result, USER));
+	weir__format(pg->database, sizeof(pg->database), "%s", value(result, DATABASE));
+	pg->pooled = atoi(value(result, PID)) != weir__pq.PQbackendPID(pg->mouth.conn);
+	if (version < OLDEST) {
+		weir__format(why, sizeof(why), "it is version %d; 14 or newer is needed",
+			     version / 10000);
+		weir__pg_give_up(pg, -EHOSTUNREACH, why);
+	} else if (atoi(value(result, IS_REPLICA)) != 0) {
+		weir__pg_lost(pg, "it is a replica; its primary is needed");
+	} else if (atoi(value(result, HAS_SCHEMA)) == 0) {
+		init(pg, 0);
+	} else {
+		ask_version(pg);
+	}
+}
+
+/* Another server may have lost what this handle was granted. */
+static void recognise(struct postgres *pg, const PGresult *result)
+{
+	const char *identity = value(result, 1);
+
+	if (pg->identity[0] != '\0' && strcmp(pg->identity, identity) != 0)
+		pg->cautious = weir__boottime() + pg->longest;
+	weir__format(pg->identity, sizeof(pg->identity), "%s", identity);
+	weir__format(pg->incarnation, sizeof(pg->incarnation), "%s", value(result, 2));
+}
+
+static void begin(struct postgres *pg)
+{
+	pg->hello = HELLO_DONE;
+	if (weir__pq.PQenterPipelineMode(pg->mouth.conn) != 1) {
+		weir__pg_lost(pg, "it cannot be asked now");
+		return;
+	}
+	pg->ready = true;
+	pg->gave_up = false;
+	weir__pg_wire_rest(&pg->mouth);
+	weir__pg_listen(pg);
+	weir__pg_unpark(pg);
+	weir__pg_look_at_all(pg);
+	weir__pg_send(pg);
+}
+
+static void hear_version(struct postgres *pg, const PGresult *result)
+{
+	int version = atoi(value(result, 0));
+	char why[WHY_SIZE];
+
+	if (version > WEIR__PG_VERSION) {
+		weir__format(why, sizeof(why),
+			     "the schema %s is of version %d, made by a newer weir; this one knows "
+			     "version %d",
+			     pg->schema, version, WEIR__PG_VERSION);
+		weir__pg_give_up(pg, -EPROTO, why);
+		return;
+	}
+	if (version < WEIR__PG_VERSION) {
+		init(pg, version);
+		return;
+	}
+	recognise(pg, result);
+	if (pg->admit != NULL) {
+		char text[WHY_SIZE];
+
+		weir__format(text, sizeof(text), "SELECT \"%s\".admit($1)", pg->schema);
+		ask(pg, HELLO_ADMIT, text, pg->admit);
+		return;
+	}
+	begin(pg);
+}
+
+static void greet(struct postgres *pg, const PGresult *result)
+{
+	ExecStatusType status = weir__pq.PQresultStatus(result);
+	bool rows = status == PGRES_TUPLES_OK && weir__pq.PQntuples(result) == 1;
+
+	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+		refuse_hello(pg, result);
+	else if (pg->hello == HELLO_INIT)
+		ask_version(pg);
+	else if (pg->hello == HELLO_ADMIT)
+		begin(pg);
+	else if (!rows || weir__pq.PQnfields(result) < (pg->hello == HELLO_FACTS ? FACTS : 3))
+		weir__pg_give_up(pg, -EPROTO, "its answer is not understood");
+	else if (pg->hello == HELLO_FACTS)
+		hear_facts(pg, result);
+	else
+		hear_version(pg, result);
+}
+
+/* The last result of a question; a script has many, and an error ends it. */
+static void mouth_input(struct weir__pg_wire *wire)
+{
+	struct postgres *pg = pg_of_mouth(wire);
+
+	if (pg->ready) {
+		weir__pg_input(pg);
+		return;
+	}
+	while (wire->is_up && !pg->ready && !weir__pq.PQisBusy(wire->conn)) {
+		PGresult *result = weir__pq.PQgetResult(wire->conn);
+
+		if (result != NULL) {
+			bool failed = weir__pq.PQresultStatus(result) == PGRES_FATAL_ERROR;
+
+			if (pg->greeting != NULL &&
+			    weir__pq.PQresultStatus(pg->greeting) == PGRES_FATAL_ERROR && !failed) {
+				weir__pq.PQclear(result);
+				continue;
+			}
+			weir__pq.PQclear(pg->greeting);
+			pg->greeting = result;
+			continue;
+		}
+		if (pg->greeting == NULL)
+			return;
+		result = pg->greeting;
+		pg->greeting = NULL;
+		weir__pg_wire_rest(wire);
+		greet(pg, result);
+		weir__pq.PQclear(result);
+	}
+}
+
+static void mouth_down(struct weir__pg_wire *wire, int error, const char *why)
+{
+	struct postgres *pg = pg_of_mouth(wire);
+
+	weir__pq.PQclear(pg->greeting);
+	pg->greeting = NULL;
+	if (error == -EACCES)
+		weir__pg_give_up(pg, -EHOSTUNREACH, why);
+	else
+		weir__pg_lost(pg, why);
+}
+
+const struct weir__pg_owner weir__pg_mouth = {
+	.up = mouth_up,
+	.input = mouth_input,
+	.down = mouth_down,
+};
+
+/* ---- the ear --------------------------------------------------------------------------------- */
+
+/* A heartbeat finds out what it does not hear, so there is no hurry to open it again; and the mouth
+ * tells everybody of what is wrong. */
+static void ear_down(struct weir__pg_wire *wire, int error, const char *why)
+{
+	struct postgres *pg = pg_of_ear(wire);
+
+	(void)error;
+	(void)why;
+	pg->listening = false;
+	pg->ear_pausing = true;
+	weir__agent_timer_set(pg->agent, &pg->ear_pause,
+			      weir__boottime() + pg->store->bounds.heartbeat);
+}
+
+static void ear_up(struct weir__pg_wire *wire)
+{
+	struct postgres *pg = pg_of_ear(wire);
+	char text[2 * sizeof(pg->channel)];
+
+	weir__format(text, sizeof(text), "LISTEN %s", pg->channel);
+	if (weir__pq.PQsendQuery(wire->conn, text) == 1) {
+		weir__pg_wire_flush(wire);
+	} else {
+		weir__pg_wire_close(wire);
+		ear_down(wire, 0, "");
+	}
+}
+
+static void ear_input(struct weir__pg_wire *wire)
+{
+	struct postgres *pg = pg_of_ear(wire);
+	PGnotify *notify;
+
+	while (!pg->listening && !weir__pq.PQisBusy(wire->conn)) {
+		PGresult *result = weir__pq.PQgetResult(wire->conn);
+		bool failed = result != NULL && weir__pq.PQresultStatus(result) != PGRES_COMMAND_OK;
+
+		pg->listening = result == NULL;
+		weir__pq.PQclear(result);
+		if (failed) {
+			weir__pg_wire_close(wire);
+			ear_down(wire, 0, "");
+			return;
+		}
+		if (pg->listening) {
+			weir__pg_wire_rest(wire);
+			weir__pg_look_at_all(pg); /* what was told before it listened */
+		}
+	}
+	while ((notify = weir__pq.PQnotifies(wire->conn)) != NULL) {
+		weir__pg_notification(pg, notify->extra);
+		weir__pq.PQfreemem(notify);
+	}
+	weir__pg_send(pg);
+}
+
+const struct weir__pg_owner weir__pg_ear = {
+	.up = ear_up,
+	.input = ear_input,
+	.down = ear_down,
+};

@@ -1,0 +1,305 @@
+/* store/postgres: the options of a store's URL. See postgres.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parse.h"
+#include "base/print.h"
+#include "store/postgres/postgres.h"
+
+const char *const weir__pg_options[] = {
+	"schema",
+	"grant",
+	"connect_timeout",
+	"timeout",
+	"attempts",
+	"multiplier",
+	"min_delay",
+	"max_delay",
+	"failover",
+	"synchronous_commit",
+	"direct",
+	"reaper_cadence",
+	"reaper_batch",
+	/* libpq's, as it understands them */
+	"host",
+	"port",
+	"user",
+	"dbname",
+	"service",
+	"passfile",
+	"sslmode",
+	"sslrootcert",
+	"sslcert",
+	"sslkey",
+	"sslcrl",
+	NULL,
+};
+
+/* How many of them are ours. */
+enum { OWN = 13 };
+
+static const char duration[] = "must be a duration from 1ms to 1h";
+
+static const char *set_time(weir_time *time, const char *value)
+{
+	return weir__duration_parse(value, time) == 0 && *time >= WEIR_MS &&
+			       *time <= 3600 * WEIR_SECOND ?
+		       NULL :
+		       duration;
+}
+
+static const char *set_number(uint32_t *number, uint32_t most, const char *value)
+{
+	static const char upto[] = "must be a number from 1 to 1000";
+	static const char more[] = "must be a number from 1 to 1000000";
+
+	return weir__number_parse(value, 1, most, number) == 0 ? NULL : most == 1000 ? upto : more;
+}
+
+/* It becomes a part of statements. */
+static const char *set_schema(struct postgres *pg, const char *value)
+{
+	size_t size = strlen(value);
+
+	if (size == 0 || size > 31 ||
+	    strspn(value, "abcdefghijklmnopqrstuvwxyz_0123456789") != size ||
+	    (value[0] >= '0' && value[0] <= '9') || strncmp(value, "pg_", 3) == 0)
+		return "must be 1 to 31 of a-z 0-9 _, and begin with neither a digit nor pg_";
+	weir__format(pg->schema, sizeof(pg->schema), "%s", value);
+	return NULL;
+}
+
+static const char *set_commit(struct postgres *pg, const char *value)
+{
+	static const char *const known[] = { "on", "off", "local", "remote_write", "remote_apply" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(value, known[i]) == 0)
+			pg->synchronous_commit = known[i];
+	return pg->synchronous_commit != NULL ?
+		       NULL :
+		       "must be on, off, local, remote_write or remote_apply";
+}
+
+static const char *set_direct(struct postgres *pg, const char *value)
+{
+	const char *colon = strrchr(value, ':');
+
+	if (value[0] == '\0' || colon == value)
+		return "must be HOST:PORT, or DIRECTORY:PORT of a socket";
+	free(pg->direct_host);
+	pg->direct_host = strndup(value, colon != NULL ? (size_t)(colon - value) : strlen(value));
+	free(pg->direct_port);
+	pg->direct_port = colon != NULL ? strdup(colon + 1) : NULL;
+	return NULL;
+}
+
+static const char *set_cadence(struct postgres *pg, const char *value)
+{
+	if (strcmp(value, "0") == 0) {
+		pg->reaper_cadence = 0;
+		return NULL;
+	}
+	return set_time(&pg->reaper_cadence, value);
+}
+
+static const char *set_failover(struct postgres *pg, const char *value)
+{
+	pg->go_on = strcmp(value, "continue") == 0;
+	return pg->go_on || strcmp(value, "wait") == 0 ? NULL : "must be wait or continue";
+}
+
+static const char *set_admit(struct postgres *pg, const char *value)
+{
+	free(pg->admit);
+	pg->admit = strdup(value);
+	return value[0] != '\0' && strlen(value) < 64 ? NULL : "must be the name of a role";
+}
+
+/* What a value must be, or NULL: it is. */
+static const char *set_option(struct postgres *pg, const char *name, const char *value)
+{
+	if (strcmp(name, "schema") == 0)
+		return set_schema(pg, value);
+	if (strcmp(name, "grant") == 0)
+		return set_admit(pg, value);
+	if (strcmp(name, "connect_timeout") == 0)
+		return set_time(&pg->address.connect_timeout, value);
+	if (strcmp(name, "timeout") == 0)
+		return set_time(&pg->address.timeout, value);
+	if (strcmp(name, "min_delay") == 0)
+		return set_time(&pg->min_delay, value);
+	if (strcmp(name, "max_delay") == 0)
+		return set_time(&pg->max_delay, value);
+	if (strcmp(name, "attempts") == 0)
+		return set_number(&pg->attempts, 1000, value);
+	if (strcmp(name, "multiplier") == 0)
+		return set_number(&pg->multiplier, 1000, value);
+	if (strcmp(name, "reaper_batch") == 0)
+		return set_number(&pg->reaper_batch, 1000000, value);
+	if (strcmp(name, "reaper_cadence") == 0)
+		return set_cadence(pg, value);
+	if (strcmp(name, "failover") == 0)
+		return set_failover(pg, value);
+	if (strcmp(name, "synchronous_commit") == 0)
+		return set_commit(pg, value);
+	return set_direct(pg, value);
+}
+
+static bool is_own(const char *name)
+{
+	for (size_t i = 0; i < OWN; i++)
+		if (strcmp(weir__pg_options[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int set_all(struct postgres *pg, const struct weir__url *url, char **ret_error)
+{
+	for (size_t i = 0; i < url->n_extra; i++) {
+		const char *name = url->extra[i].name, *why = NULL;
+		int error = 0;
+
+		if (is_own(name))
+			why = set_option(pg, name, url->extra[i].value);
+		else
+			error = weir__pg_address_set(&pg->address, name, url->extra[i].value);
+		if (why != NULL) {
+			*ret_error = weir__format_new("the store's option %s %s", name, why);
+			return -EINVAL;
+		}
+		if (error < 0)
+			return error;
+	}
+	if (pg->max_delay < pg->min_delay)
+		pg->max_delay = pg->min_delay;
+	return 0;
+}
+
+static int set_keyword(struct postgres *pg, const char *keyword, long long number)
+{
+	char digits[24];
+
+	weir__format(digits, sizeof(digits), "%lld", number);
+	return weir__pg_address_set(&pg->address, keyword, digits);
+}
+
+/* What every connection is told. Of several hosts, one that can be written to. */
+static int complete(struct postgres *pg)
+{
+	const char *host = weir__pg_address_get(&pg->address, "host");
+	long long timeout = pg->address.timeout / WEIR_MS;
+	int error = weir__pg_address_set(&pg->address, "fallback_application_name", "weir");
+
+	if (error == 0 && host != NULL && strchr(host, ',') != NULL)
+		error = weir__pg_address_set(&pg->address, "target_session_attrs", "read-write");
+	if (error == 0)
+		error = set_keyword(pg, "tcp_user_timeout", timeout);
+	if (error == 0)
+		error = set_keyword(pg, "keepalives_idle", 15);
+	if (error == 0)
+		error = set_keyword(pg, "keepalives_interval", 5);
+	if (error == 0)
+		error = set_keyword(pg, "keepalives_count", 3);
+	return error;
+}
+
+static void write_where(struct postgres *pg)
+{
+	const char *host = weir__pg_address_get(&pg->address, "host");
+	const char *port = weir__pg_address_get(&pg->address, "port");
+	const char *database = weir__pg_address_get(&pg->address, "dbname");
+	const char *service = weir__pg_address_get(&pg->address, "service");
+
+	if (host == NULL)
+		host = service != NULL ? service : getenv("PGHOST");
+	weir__format(pg->address.where, sizeof(pg->address.where), "%s%s%s%s%s",
+		     host != NULL ? host : "its default place", port != NULL ? ":" : "",
+		     port != NULL ? port : "", database != NULL ? "/" : "",
+		     database != NULL ? database : "");
+}
+
+/* What a session, or a transaction behind a pooler, is to be: given up before we do. */
+static char *write_settings(const struct postgres *pg, bool local)
+{
+	const char *commit = pg->synchronous_commit;
+	long long timeout = pg->address.timeout / WEIR_MS;
+	const char *is_local = local ? "true" : "false";
+	char more[400] = "";
+
+	if (!local)
+		weir__format(
+			more, sizeof(more),
+			", set_config('idle_in_transaction_session_timeout', '%lld', false)"
+			", set_config('default_transaction_isolation', 'read committed', false)"
+			", set_config('tcp_keepalives_idle', '15', false)"
+			", set_config('tcp_keepalives_interval', '5', false)"
+			", set_config('tcp_keepalives_count', '3', false)",
+			timeout);
+	return weir__format_new("%sset_config('statement_timeout', '%lld', %s)"
+				", set_config('lock_timeout', '%lld', %s)%s%s%s%s%s%s",
+				local ? "SELECT " : "", timeout, is_local, timeout - timeout / 4,
+				is_local, more,
+				commit != NULL ? ", set_config('synchronous_commit', '" : "",
+				commit != NULL ? commit : "", commit != NULL ? "', " : "",
+				commit != NULL ? is_local : "", commit != NULL ? ")" : "");
+}
+
+/* The ear goes to the server itself, where somebody has said where that is. */
+static int set_ear(struct postgres *pg)
+{
+	int error = weir__pg_address_copy(&pg->direct, &pg->address);
+
+	pg->has_direct = pg->direct_host != NULL;
+	if (error == 0 && pg->has_direct)
+		error = weir__pg_address_set(&pg->direct, "host", pg->direct_host);
+	if (error == 0 && pg->direct_port != NULL)
+		error = weir__pg_address_set(&pg->direct, "port", pg->direct_port);
+	return error;
+}
+
+int weir__pg_read_url(struct postgres *pg, const struct weir__url *url, char **ret_error)
+{
+	int error = weir__pg_address_parse(&pg->address, url->rest);
+
+	pg->attempts = 5;
+	pg->multiplier = 2;
+	pg->min_delay = 100 * WEIR_MS;
+	pg->max_delay = 5 * WEIR_SECOND;
+	pg->reaper_cadence = 30 * WEIR_SECOND;
+	pg->reaper_batch = 1000;
+	weir__format(pg->schema, sizeof(pg->schema), "weir");
+	if (error == -EINVAL)
+		*ret_error = weir__format_new("a PostgreSQL store is named as postgres://USER:"
+					      "PASSWORD@HOST:PORT/DATABASE, and this is not");
+	if (error == 0)
+		error = set_all(pg, url, ret_error);
+	pg->address.has_sslmode = weir__pg_address_get(&pg->address, "sslmode") != NULL ||
+				  getenv("PGSSLMODE") != NULL;
+	if (error == 0)
+		error = complete(pg);
+	if (error < 0)
+		return error;
+	write_where(pg);
+	pg->settings = write_settings(pg, false);
+	pg->pooled_settings = write_settings(pg, true);
+	if (pg->settings == NULL || pg->pooled_settings == NULL)
+		return -ENOMEM;
+	error = weir__pg_write_texts(pg);
+	return error == 0 ? set_ear(pg) : error;
+}
+
+void weir__pg_url_done(struct postgres *pg)
+{
+	weir__pg_address_done(&pg->address);
+	weir__pg_address_done(&pg->direct);
+	free(pg->admit);
+	free(pg->direct_host);
+	free(pg->direct_port);
+	weir__free(pg->settings);
+	weir__free(pg->pooled_settings);
+	for (int i = 0; i < WEIR__PG_VERBS; i++)
+		weir__free(pg->text[i]);
+}

@@ -1,0 +1,309 @@
+-- The rule book, src/lease/rules.c, in the server's own language.
+--
+-- These functions are given the row of a semaphore, which is locked, and return it changed; whoever called writes it
+-- back. Nobody but the schema's owner may call them; the operations in verbs.sql do, with their search_path.
+
+-- Which server this is: one that has been promoted has another timeline. What it may have lost besides, in a crash,
+-- shows in the incarnation.
+CREATE OR REPLACE FUNCTION @schema@.whereabouts(OUT identity text, OUT incarnation text) LANGUAGE plpgsql AS $$
+BEGIN
+	SELECT system_identifier || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
+	INTO identity FROM pg_control_system();
+	SELECT id::text INTO incarnation FROM incarnation;
+	IF NOT FOUND THEN
+		INSERT INTO incarnation DEFAULT VALUES ON CONFLICT DO NOTHING;
+		SELECT id::text INTO incarnation FROM incarnation;
+	END IF;
+END $$;
+
+-- L10: read after the lock was taken. The server's clock may be set back: then it goes on from where it was.
+CREATE OR REPLACE FUNCTION @schema@.look_at_clock(h @schema@.semaphore) RETURNS @schema@.semaphore
+LANGUAGE plpgsql AS $$
+DECLARE
+	clock bigint := date_part('epoch', clock_timestamp()) * 1000000;
+BEGIN
+	h.ahead := h.ahead + greatest(h.seen - clock, 0);
+	h.seen := clock;
+	RETURN h;
+END $$;
+
+CREATE OR REPLACE FUNCTION @schema@.save(h @schema@.semaphore) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE semaphore SET identity = h.identity, incarnation = h.incarnation, lax = h.lax, permits = h.permits,
+		longest = h.longest, closed = h.closed, wary = h.wary, ahead = h.ahead, seen = h.seen, held = h.held,
+		holders = h.holders, waiting = h.waiting, low = h.low, fence = h.fence, ticket = h.ticket,
+		front = h.front, first = h.first, at_once = h.at_once, after_wait = h.after_wait,
+		refused = h.refused, expired = h.expired, renewals_failed = h.renewals_failed, slowest = h.slowest,
+		slots = h.slots
+	WHERE name = h.name;
+END $$;
+
+-- What a lease is to its holder: 0, weight, slot, fence, left, left at most (-1: for ever), ttl.
+CREATE OR REPLACE FUNCTION @schema@.lease(c @schema@.holder, now bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN ARRAY[0, c.weight, c.slot, c.fence, c.expires - now,
+		CASE WHEN c.hard_end = 0 THEN -1 ELSE c.hard_end - now END, c.ttl];
+END $$;
+
+-- A token as two numbers, for an answer about another's.
+CREATE OR REPLACE FUNCTION @schema@.halves(token uuid) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+	hex text := replace(token::text, '-', '');
+BEGIN
+	RETURN ARRAY[('x' || left(hex, 16))::bit(64)::bigint, ('x' || right(hex, 16))::bit(64)::bigint];
+END $$;
+
+-- L8: those concerned are told, and nobody else: g(ranted), l(ost), h(eavier than the limit). Most often that is one
+-- agent; several if they asked under the same id. A grant's message has the whole lease in it.
+CREATE OR REPLACE FUNCTION @schema@.tell(event text, token uuid, channels text, lease bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+	message text := event || replace(token::text, '-', '') || coalesce(' ' || array_to_string(lease, ' '), '');
+	channel text;
+BEGIN
+	IF strpos(channels, ' ') = 0 THEN
+		PERFORM pg_notify(channels, message);
+		RETURN;
+	END IF;
+	FOREACH channel IN ARRAY string_to_array(channels, ' ') LOOP
+		PERFORM pg_notify(channel, message);
+	END LOOP;
+END $$;
+
+-- Four classes to each doubling, as weir__wait_class().
+CREATE OR REPLACE FUNCTION @schema@.wait_class(wait bigint) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+	high integer := 0;
+BEGIN
+	IF wait < 4 THEN
+		RETURN greatest(wait, 0);
+	END IF;
+	WHILE wait >> (high + 1) > 0 LOOP
+		high := high + 1;
+	END LOOP;
+	RETURN least((high - 1) * 4 + (wait >> (high - 2) & 3), 127);
+END $$;
+
+-- The lowest slot that is free.
+CREATE OR REPLACE FUNCTION @schema@.free_slot(h @schema@.semaphore) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+	offset_ integer := position(B'0' IN substring(h.slots FROM h.low + 1));
+BEGIN
+	RETURN CASE WHEN offset_ > 0 THEN h.low + offset_ - 1 ELSE length(h.slots) END;
+END $$;
+
+-- A commit that will not wait for the disk may be lost in a crash. That there are such must not be.
+CREATE OR REPLACE FUNCTION @schema@.be_lax() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('synchronous_commit', 'on', true);
+	RETURN true;
+END $$;
+
+-- L2: the fence rises with each grant, the slot is one that nobody has. *c* has the rest.
+CREATE OR REPLACE FUNCTION @schema@.give(INOUT h @schema@.semaphore, INOUT c @schema@.holder, now bigint, max_hold bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	IF NOT h.lax AND current_setting('synchronous_commit') = 'off' THEN
+		h.lax := be_lax();
+	END IF;
+	h.held := h.held + c.weight;
+	h.holders := h.holders + 1;
+	h.fence := h.fence + 1;
+	h.longest := greatest(h.longest, c.ttl);
+	c.sem := h.id;
+	c.slot := free_slot(h);
+	IF c.slot < length(h.slots) THEN
+		h.slots := set_bit(h.slots, c.slot, 1);
+	ELSE
+		h.slots := h.slots || B'1';
+	END IF;
+	h.low := c.slot + 1;
+	c.fence := h.fence;
+	c.since := now;
+	c.hard_end := CASE WHEN max_hold = 0 THEN 0 ELSE now + max_hold END;
+	c.expires := CASE WHEN max_hold = 0 THEN now + c.ttl ELSE now + least(c.ttl, max_hold) END;
+	h.first := least(h.first, c.expires);
+	UPDATE holder SET token = c.token, weight = c.weight, fence = c.fence, since = c.since, expires = c.expires,
+		hard_end = c.hard_end, ttl = c.ttl, owner = c.owner, request = c.request, channels = c.channels
+	WHERE sem = c.sem AND slot = c.slot;
+	IF NOT FOUND THEN
+		INSERT INTO holder SELECT c.*;
+	END IF;
+END $$;
+
+-- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here.
+CREATE OR REPLACE FUNCTION @schema@.settle(h @schema@.semaphore, now bigint) RETURNS @schema@.semaphore
+LANGUAGE plpgsql AS $$
+DECLARE
+	w waiter;
+	c holder;
+	given record;
+BEGIN
+	WHILE h.waiting > 0 LOOP
+		SELECT * INTO w FROM waiter WHERE sem = h.id AND ticket >= h.front ORDER BY ticket LIMIT 1;
+		h.front := w.ticket;
+		EXIT WHEN now < h.closed OR h.held + w.weight > h.permits;
+		DELETE FROM waiter WHERE sem = h.id AND ticket = w.ticket;
+		h.front := w.ticket + 1;
+		h.waiting := h.waiting - 1;
+		h.after_wait := h.after_wait + 1;
+		h.slowest := greatest(h.slowest, now - w.since);
+		INSERT INTO wait VALUES (h.id, wait_class(now - w.since), 1)
+		ON CONFLICT (sem, class) DO UPDATE SET waits = wait.waits + 1;
+		c.token := w.token;
+		c.weight := w.weight;
+		c.ttl := w.ttl;
+		c.owner := w.owner;
+		c.request := w.request;
+		c.channels := w.channels;
+		given := give(h, c, now, w.max_hold);
+		h := given.h;
+		c := given.c;
+		PERFORM tell('g', c.token, c.channels, lease(c, now));
+	END LOOP;
+	RETURN h;
+END $$;
+
+-- A lease is over, for whatever reason.
+CREATE OR REPLACE FUNCTION @schema@.drop_holder(h @schema@.semaphore, c @schema@.holder) RETURNS @schema@.semaphore
+LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE holder SET token = NULL, request = NULL WHERE sem = c.sem AND slot = c.slot;
+	h.held := h.held - c.weight;
+	h.holders := h.holders - 1;
+	h.slots := set_bit(h.slots, c.slot, 0);
+	h.low := least(h.low, c.slot);
+	IF h.holders = 0 THEN
+		h.slots := B'';
+		IF h.waiting = 0 THEN
+			h.first := 4611686018427387904;
+		END IF;
+	END IF;
+	RETURN h;
+END $$;
+
+-- L9: drops up to *most* of the leases that are over, and all who have been silent for too long.
+CREATE OR REPLACE FUNCTION @schema@.drop_dead(h @schema@.semaphore, now bigint, most bigint) RETURNS @schema@.semaphore
+LANGUAGE plpgsql AS $$
+DECLARE
+	c holder;
+	silenced integer;
+	before bigint := h.expired;
+BEGIN
+	DELETE FROM waiter WHERE sem = h.id AND silent <= now;
+	GET DIAGNOSTICS silenced = ROW_COUNT;
+	h.waiting := h.waiting - silenced;
+	FOR c IN SELECT * FROM holder WHERE sem = h.id AND token IS NOT NULL AND expires <= now
+		ORDER BY expires, fence LIMIT most
+	LOOP
+		h := drop_holder(h, c);
+		h.expired := h.expired + 1;
+		PERFORM tell('l', c.token, c.channels, NULL);
+	END LOOP;
+	h.first := least(
+		(SELECT min(expires) FROM holder WHERE sem = h.id AND token IS NOT NULL),
+		(SELECT min(silent) FROM waiter WHERE sem = h.id), 4611686018427387904);
+	IF silenced > 0 OR h.expired > before THEN
+		h := settle(h, now);
+	END IF;
+	RETURN h;
+END $$;
+
+-- What every operation begins with. Another server than the one that answered last under this name may not know every
+-- lease that one has granted; nor may the same one after a crash, if commits did not wait for the disk. Nobody is
+-- granted until the longest of them must be over. caution < 0: somebody knows that nothing was lost.
+CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.semaphore, now bigint, p_identity text, p_incarnation text,
+	caution bigint, most bigint) RETURNS @schema@.semaphore
+LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_identity IS NULL THEN
+		SELECT * INTO p_identity, p_incarnation FROM whereabouts();
+	END IF;
+	IF h.identity <> p_identity OR h.incarnation <> p_incarnation THEN
+		IF caution >= 0 AND h.longest > 0 AND (h.identity <> p_identity OR h.lax) THEN
+			h.closed := greatest(h.closed, now + h.longest);
+		END IF;
+		h.identity := p_identity;
+		h.incarnation := p_incarnation;
+	END IF;
+	IF now >= h.first THEN
+		h := drop_dead(h, now, most);
+	END IF;
+	IF h.closed > 0 AND now >= h.closed THEN
+		h.closed := 0;
+		h := settle(h, now);
+	END IF;
+	RETURN h;
+END $$;
+
+-- The lease of a token. Whoever knows its slot need not look for it.
+CREATE OR REPLACE FUNCTION @schema@.holding(h @schema@.semaphore, p_token uuid, p_slot integer, OUT c @schema@.holder)
+LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_slot >= 0 THEN
+		SELECT * INTO c FROM holder WHERE sem = h.id AND slot = p_slot AND token = p_token;
+		IF FOUND THEN
+			RETURN;
+		END IF;
+	END IF;
+	SELECT * INTO c FROM holder WHERE sem = h.id AND token = p_token;
+END $$;
+
+-- Of a waiter: that it waits; its ticket; and, if it is next, after how long to look again because a lease expires
+-- then; else -1.
+CREATE OR REPLACE FUNCTION @schema@.place(h @schema@.semaphore, p_ticket bigint, now bigint) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+BEGIN
+	IF EXISTS (SELECT FROM waiter WHERE sem = h.id AND ticket >= h.front AND ticket < p_ticket) THEN
+		RETURN ARRAY[1, p_ticket, -1];
+	END IF;
+	RETURN ARRAY[1, p_ticket,
+		greatest(least(h.first, CASE WHEN h.closed > now THEN h.closed END) - now, 0)];
+END $$;
+
+-- A new semaphore, or the one that somebody else has just made; locked.
+CREATE OR REPLACE FUNCTION @schema@.make(p_name text, p_identity text, p_incarnation text, caution bigint,
+	p_permits integer, OUT made boolean, OUT h @schema@.semaphore)
+LANGUAGE plpgsql AS $$
+DECLARE
+	clock bigint := date_part('epoch', clock_timestamp()) * 1000000;
+BEGIN
+	IF p_identity IS NULL THEN
+		SELECT * INTO p_identity, p_incarnation FROM whereabouts();
+	END IF;
+	INSERT INTO semaphore (name, identity, incarnation, permits, seen, closed)
+	SELECT p_name, p_identity, p_incarnation, p_permits, clock,
+		CASE WHEN caution > 0 THEN clock + caution WHEN caution = 0 AND s.closed > clock THEN s.closed ELSE 0 END
+	FROM store s
+	ON CONFLICT DO NOTHING;
+	made := FOUND;
+	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
+END $$;
+
+-- A lease is given back, or ended by an operator.
+CREATE OR REPLACE FUNCTION @schema@.finish(p_name text, p_identity text, p_incarnation text, caution bigint, p_token uuid,
+	p_slot integer, evicted boolean) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+	h semaphore;
+	c holder;
+	now bigint;
+BEGIN
+	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
+	IF NOT FOUND THEN
+		RETURN ARRAY[-2];
+	END IF;
+	h := look_at_clock(h);
+	now := h.seen + h.ahead;
+	h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+	c := holding(h, p_token, p_slot);
+	IF c.token IS NOT NULL THEN
+		h := drop_holder(h, c);
+		IF evicted THEN
+			PERFORM tell('l', c.token, c.channels, NULL);
+		END IF;
+		h := settle(h, now);
+	END IF;
+	PERFORM save(h);
+	RETURN ARRAY[CASE WHEN c.token IS NOT NULL THEN 0 ELSE -116 END];
+END $$;

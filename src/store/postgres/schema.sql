@@ -1,0 +1,115 @@
+-- The tables of version 1. @schema@ is the name of the schema, checked and quoted.
+--
+-- All times are microseconds of the clock of a semaphore: the server's, plus what it was set back by since the
+-- semaphore exists. So it never runs backwards. Whatever happens to a semaphore happens with its row locked, and
+-- other tables are only touched under that lock.
+--
+-- No column that an acquire or a release changes is in an index, and pages are left half empty: each new version of
+-- a row finds room beside the old one, and the next operation on the page removes what is dead. So nothing grows
+-- under churn, whenever the server gets round to a vacuum.
+
+CREATE TABLE @schema@.store (
+	one boolean PRIMARY KEY DEFAULT true CHECK (one),
+	version integer NOT NULL,
+	identity text NOT NULL, -- of the server that spoke last for the store
+	closed bigint NOT NULL DEFAULT 0, -- until then, a name that is new may have been known to another server
+	reaped bigint NOT NULL DEFAULT 0 -- when somebody last looked for what is over
+);
+
+-- Emptied by the server after a crash and on a replica: then commits that did not wait for the disk may be lost.
+CREATE UNLOGGED TABLE @schema@.incarnation (
+	one boolean PRIMARY KEY DEFAULT true CHECK (one),
+	id uuid NOT NULL DEFAULT gen_random_uuid()
+);
+
+CREATE TABLE @schema@.semaphore (
+	name text COLLATE "C" PRIMARY KEY,
+	id bigint GENERATED ALWAYS AS IDENTITY,
+	identity text NOT NULL, -- of the server that granted last
+	incarnation text NOT NULL, -- likewise
+	lax boolean NOT NULL DEFAULT false, -- something was granted by a commit that did not wait for the disk
+	permits integer NOT NULL, -- the limit; 0: paused
+	longest bigint NOT NULL DEFAULT 0, -- the longest TTL ever granted
+	closed bigint NOT NULL DEFAULT 0, -- nobody is granted before
+	wary bigint NOT NULL DEFAULT 0, -- until then, a request may come that was given up and sent again
+	ahead bigint NOT NULL DEFAULT 0, -- what the server's clock was set back by
+	seen bigint NOT NULL DEFAULT 0, -- the server's clock, when it was last looked at
+	held integer NOT NULL DEFAULT 0,
+	holders integer NOT NULL DEFAULT 0,
+	waiting integer NOT NULL DEFAULT 0,
+	low integer NOT NULL DEFAULT 0, -- slots below are taken
+	fence bigint NOT NULL DEFAULT 0, -- the last one given
+	ticket bigint NOT NULL DEFAULT 0, -- likewise
+	front bigint NOT NULL DEFAULT 0, -- nobody waits with a lower ticket
+	first bigint NOT NULL DEFAULT 4611686018427387904, -- nothing expires before
+	at_once bigint NOT NULL DEFAULT 0,
+	after_wait bigint NOT NULL DEFAULT 0,
+	refused bigint NOT NULL DEFAULT 0,
+	expired bigint NOT NULL DEFAULT 0,
+	renewals_failed bigint NOT NULL DEFAULT 0,
+	slowest bigint NOT NULL DEFAULT 0, -- the longest wait
+	slots bit varying NOT NULL DEFAULT B'' -- which are taken
+) WITH (fillfactor = 50);
+
+-- A row for each slot that was ever used; it is free when it has no token.
+CREATE TABLE @schema@.holder (
+	sem bigint NOT NULL,
+	slot integer NOT NULL,
+	token uuid,
+	weight integer NOT NULL,
+	fence bigint NOT NULL,
+	since bigint NOT NULL,
+	expires bigint NOT NULL,
+	hard_end bigint NOT NULL, -- 0: none
+	ttl bigint NOT NULL,
+	owner text NOT NULL,
+	request text, -- NULL: nobody will ask again under the same id
+	channels text NOT NULL, -- of the agents to be told
+	PRIMARY KEY (sem, slot)
+) WITH (fillfactor = 50);
+CREATE INDEX holder_request ON @schema@.holder (sem, request) WHERE request IS NOT NULL;
+
+CREATE TABLE @schema@.waiter (
+	sem bigint NOT NULL,
+	ticket bigint NOT NULL,
+	token uuid NOT NULL,
+	weight integer NOT NULL,
+	ttl bigint NOT NULL,
+	max_hold bigint NOT NULL, -- 0: none
+	since bigint NOT NULL,
+	silent bigint NOT NULL, -- gone at this time unless heard of before
+	owner text NOT NULL,
+	request text,
+	channels text NOT NULL,
+	PRIMARY KEY (sem, ticket)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX waiter_token ON @schema@.waiter (token);
+CREATE INDEX waiter_request ON @schema@.waiter (sem, request) WHERE request IS NOT NULL;
+
+-- How many have waited how long: four classes to each doubling of a microsecond.
+CREATE TABLE @schema@.wait (
+	sem bigint NOT NULL,
+	class smallint NOT NULL,
+	waits bigint NOT NULL,
+	PRIMARY KEY (sem, class)
+) WITH (fillfactor = 50);
+
+CREATE VIEW @schema@.status AS
+SELECT name, permits, held, round(100.0 * held / nullif(permits, 0), 1) AS percent, holders, waiting, fence,
+	at_once AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
+	slowest * interval '1 microsecond' AS longest_wait,
+	CASE WHEN closed > 0 THEN to_timestamp((closed - ahead) / 1e6) END AS closed_until
+FROM @schema@.semaphore;
+
+CREATE VIEW @schema@.holders AS
+SELECT s.name, c.slot, c.owner, c.weight, c.fence, to_timestamp((c.since - s.ahead) / 1e6) AS since,
+	to_timestamp((c.expires - s.ahead) / 1e6) AS expires,
+	CASE WHEN c.hard_end > 0 THEN to_timestamp((c.hard_end - s.ahead) / 1e6) END AS ends_at_the_latest,
+	c.request AS request_id, left(c.token::text, 8) AS token
+FROM @schema@.semaphore s JOIN @schema@.holder c ON c.sem = s.id
+WHERE c.token IS NOT NULL AND to_timestamp((c.expires - s.ahead) / 1e6) > clock_timestamp();
+
+CREATE VIEW @schema@.waiters AS
+SELECT s.name, row_number() OVER (PARTITION BY w.sem ORDER BY w.ticket) AS position, w.owner, w.weight,
+	to_timestamp((w.since - s.ahead) / 1e6) AS since, w.request AS request_id
+FROM @schema@.semaphore s JOIN @schema@.waiter w ON w.sem = s.id;
