@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 
 #include "store/sqlite/lite.h"
 
@@ -611,6 +612,52 @@ TEST(a_child_keeps_no_lock_CHECKLIST_73)
 	weir_store_close(store);
 }
 
+static bool must_end;
+
+static void *be_busy(void *store)
+{
+	while (!__atomic_load_n(&must_end, __ATOMIC_RELAXED)) {
+		struct weir_lease *lease = lite_acquire(store, "a", 1, 0);
+
+		(void)weir_release(lease);
+		weir_lease_unref(lease);
+	}
+	return NULL;
+}
+
+/* Whatever the parent's agent was doing. SIGALRM ends a child that hangs. */
+TEST(a_child_can_open_the_file_for_itself_CHECKLIST_73)
+{
+	struct weir_store *store = lite_open();
+	pthread_t thread;
+
+	assert_int_equal(weir_ensure(store, "b", 1), 1);
+	__atomic_store_n(&must_end, false, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_create(&thread, NULL, be_busy, store), 0);
+	for (int i = 0; i < 100; i++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0) {
+			struct weir_store *mine;
+			struct weir_lease *lease;
+
+			(void)alarm(30);
+			if (weir_store_open(lite_url, &mine) < 0 ||
+			    lite_try(mine, "b", &lease) < 0 || weir_release(lease) < 0)
+				_exit(1);
+			weir_lease_unref(lease);
+			weir_store_close(mine);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	__atomic_store_n(&must_end, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	weir_store_close(store);
+}
+
 other_fn *const other_parts[] = {
 	hold,          wait_then_say,   wait_long,    hold_shortly, hold_bound,
 	hold_detached, hold_until_lost, ask_too_much, be_many,      NULL,
@@ -642,6 +689,7 @@ int main(int argc, char **argv)
 		SLOW_TEST(each_open_sweeps_a_little),
 		SLOW_TEST(the_killed_do_not_pile_up),
 		SLOW_TEST(a_child_keeps_no_lock_CHECKLIST_73),
+		SLOW_TEST(a_child_can_open_the_file_for_itself_CHECKLIST_73),
 	};
 
 	return RUN_TESTS(tests);

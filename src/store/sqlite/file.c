@@ -281,9 +281,11 @@ int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_e
 
 void weir__lite_file_close(struct weir__lite *lite)
 {
+	weir__lite_enter();
 	for (size_t i = 0; i < WEIR__N_SQL; i++)
 		(void)sqlite3_finalize(lite->statements[i]);
 	(void)sqlite3_close(lite->db);
+	weir__lite_exit();
 	if (lite->lock >= 0)
 		weir__lite_lock_close(lite->lock);
 	if (lite->dir >= 0)

@@ -284,8 +284,12 @@ int weir__lite_schema(struct weir__lite *lite, char **ret_error);
 
 int weir__lite_lock_open(int dir);
 void weir__lite_lock_close(int fd);
+/* Whoever has the lock is also inside. */
 void weir__lite_lock(int fd);
 void weir__lite_unlock(int fd);
+/* Around what is done to SQLite without the lock: no fork comes between. */
+void weir__lite_enter(void);
+void weir__lite_exit(void);
 /* Has a descriptor closed in children that a fork makes, which must not keep it. */
 void weir__lite_private(int fd);
 void weir__lite_private_close(int fd);

@@ -233,8 +233,10 @@ int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **r
 		close(fd);
 		fd = -ESTALE;
 	}
-	if (lock >= 0)
+	if (lock >= 0) {
+		weir__lite_unlock(lock);
 		weir__lite_lock_close(lock);
+	}
 	if (fd == -ESTALE) {
 		weir__free(bound);
 		return fd;

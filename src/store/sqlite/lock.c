@@ -6,6 +6,10 @@
  * It is a lock of the open file description: two stores of one process exclude each other, too. A
  * fork copies the descriptor, and a child that has it would keep the lock of a parent that dies
  * inside a transaction. So children close it (CHECKLIST 73).
+ *
+ * SQLite keeps account, in the process's memory, of what it has locked for any of its connections.
+ * A child that is made while one of them is at work would find locks there that nobody will ever
+ * give back, when it opens the same file for itself. So a fork waits until nobody is inside.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +21,20 @@
 enum { PRIVATE_MAX = 64 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t inside = PTHREAD_RWLOCK_INITIALIZER; /* shared by those who are */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int private_fds[PRIVATE_MAX]; /* 0: none, for that is never one of ours */
 
 static void before_fork(void)
 {
+	pthread_rwlock_wrlock(&inside);
 	pthread_mutex_lock(&mutex);
 }
 
 static void in_parent(void)
 {
 	pthread_mutex_unlock(&mutex);
+	pthread_rwlock_unlock(&inside);
 }
 
 static void in_child(void)
@@ -38,6 +45,8 @@ static void in_child(void)
 		private_fds[i] = 0;
 	}
 	pthread_mutex_unlock(&mutex);
+	/* The threads that wait for it are not here. */
+	inside = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 }
 
 static void start(void)
@@ -98,12 +107,24 @@ static void set(int fd, short type)
 	}
 }
 
+void weir__lite_enter(void)
+{
+	pthread_rwlock_rdlock(&inside);
+}
+
+void weir__lite_exit(void)
+{
+	pthread_rwlock_unlock(&inside);
+}
+
 void weir__lite_lock(int fd)
 {
 	set(fd, F_WRLCK);
+	weir__lite_enter();
 }
 
 void weir__lite_unlock(int fd)
 {
+	weir__lite_exit();
 	set(fd, F_UNLCK);
 }

@@ -220,8 +220,10 @@ void weir__lite_checkpoint(struct weir__lite *lite, int frames)
 
 	if (lite->frames < frames || lite->gone)
 		return;
+	weir__lite_enter();
 	(void)sqlite3_wal_checkpoint_v2(lite->db, "main", SQLITE_CHECKPOINT_PASSIVE, &in_log,
 					&copied);
+	weir__lite_exit();
 	if (copied < in_log && lite->frames >= 8 * frames) {
 		weir__lite_lock(lite->lock);
 		(void)sqlite3_wal_checkpoint_v2(lite->db, "main", SQLITE_CHECKPOINT_PASSIVE,
