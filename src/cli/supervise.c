@@ -2,8 +2,8 @@
  *
  * All signals are blocked, and taken one by one by sigtimedwait: those that are for the command,
  * CHLD when it ended or stopped, and one of our own when the lease was lost. The command's id
- * cannot be reused while we have not taken its exit status, and that we do last, so signals go to
- * nobody else.
+ * cannot be reused while nobody has taken its exit status away. We only look at that, also while we
+ * wait for what it left behind (family.c), so signals go to nobody else.
  *
  * Each signal reaches the command once: it is in a process group of its own, so the terminal's
  * interrupt goes to that group alone when it has the terminal, and to us alone when it has not.
@@ -167,7 +167,7 @@ static void continued(struct watch *watch)
 
 /* ---- the command ---- */
 
-/* Whether it has ended. Its status is left to be taken. */
+/* Whether it has ended. Its status is left where it is. */
 static bool has_ended(struct watch *watch)
 {
 	pid_t pid = watch->child->pid;
@@ -214,18 +214,18 @@ static void wait_for_end(struct watch *watch)
 
 static int exit_code(const struct watch *watch)
 {
-	int status;
+	siginfo_t info = { 0 };
 
-	if (waitpid(watch->child->pid, &status, 0) < 0)
+	if (waitid(P_PID, (id_t)watch->child->pid, &info, WEXITED | WNOWAIT) < 0)
 		return fail(EXIT_FAILED, "the command's exit code is lost: somebody else took it");
 	if (watch->why == LOST)
 		return EXIT_LOST;
 	if (watch->why == HELD_TOO_LONG)
 		return EXIT_MAX_HOLD;
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	watch->child->died_of = WTERMSIG(status);
-	return 128 + WTERMSIG(status);
+	if (info.si_code == CLD_EXITED)
+		return info.si_status;
+	watch->child->died_of = info.si_status;
+	return 128 + info.si_status;
 }
 
 int supervise(const struct options *options, struct child *child, struct weir_lease *lease)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from support import check, main, wait_gone
+from support import check, main, wait_gone, wait_state
 
 # Says its pid, a child's pid in the same group, and each TERM; does not end by itself.
 STUBBORN = ("trap 'echo TERM' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & "
@@ -76,8 +76,9 @@ def test_max_hold(weir):
 def test_max_hold_ends_the_family_too(weir):
     """CHECKLIST 90 and 124: what the command left behind is not alive past the lease's end"""
     process = weir.start("run", "--max-hold", "0.5", "-k", "0.2", "a", "sh", "-c",
-                         "(trap '' TERM; exec sleep 1000) >/dev/null 2>&1 & echo $!; exit 3")
-    pid = int(process.line())
+                         "(trap '' TERM; exec sleep 1000) >/dev/null 2>&1 & echo $! $$; exit 3")
+    pid, command = map(int, process.line().split())
+    wait_state(command, "Z", "88: the id of the group is kept while there are signals to be sent to it")
     check(process.end()[0] == 124, "124")
     wait_gone(pid, "nobody of the group is left")
     weir.wait_free()
