@@ -80,26 +80,50 @@ static const char *network_filesystem(const char *path)
 	return NULL;
 }
 
-static void check_access(struct report *report, const char *what, const char *path,
-			 const struct stat *status)
+static bool is_ours(struct report *report, const char *what, const char *path,
+		    const struct stat *status, bool or_roots)
+{
+	if (status->st_uid == geteuid() || (or_roots && status->st_uid == 0))
+		return true;
+	finding(report, BROKEN, what,
+		"%s belongs to user %u: who owns it can forge leases. Use a store of your own",
+		path, status->st_uid);
+	return false;
+}
+
+/* Others may look around there, for the file itself is closed to them; but they must not be able to
+ * put another one in its place, which a sticky directory prevents. */
+static void check_directory(struct report *report, const char *path, const struct stat *status)
+{
+	mode_t mode = status->st_mode & 07777;
+	bool sticky = mode & S_ISVTX;
+
+	if (!is_ours(report, "directory", path, status, true))
+		return;
+	if (mode & S_IWOTH && !sticky)
+		finding(report, BROKEN, "directory",
+			"anybody may replace files in %s (mode %04o): chmod o-w %s", path, mode,
+			path);
+	else if (mode & S_IWGRP && !sticky)
+		finding(report, ATTENTION, "directory",
+			"its group may replace files in %s (mode %04o): chmod g-w %s", path, mode,
+			path);
+	else
+		finding(report, FINE, "directory", "%s, mode %04o", path, mode);
+}
+
+static void check_access(struct report *report, const char *path, const struct stat *status)
 {
 	mode_t mode = status->st_mode & 07777;
 
-	if (status->st_uid != geteuid() && status->st_uid != 0)
-		finding(report, BROKEN, what,
-			"%s belongs to user %u: who owns it can forge leases. Use a store of your "
-			"own",
-			path, status->st_uid);
-	else if (mode & 022 && !(mode & 020 && !(mode & 02)))
-		finding(report, BROKEN, what,
-			"%s can be changed by everybody (mode %04o): chmod go-rwx %s", path, mode,
-			path);
-	else if (mode & 077)
-		finding(report, ATTENTION, what,
-			"others can look at it (mode %04o), and see tokens: chmod go-rwx %s", mode,
-			path);
+	if (!is_ours(report, "file", path, status, false))
+		return;
+	if (mode & 077)
+		finding(report, BROKEN, "file",
+			"others may use %s (mode %04o), and end anybody's lease: chmod 600 %s",
+			path, mode, path);
 	else
-		finding(report, FINE, what, "%s, mode %04o", path, mode);
+		finding(report, FINE, "file", "%s, mode %04o", path, mode);
 }
 
 static void check_file(struct report *report, const char *path)
@@ -122,7 +146,7 @@ static void check_file(struct report *report, const char *path)
 		free(directory);
 		return;
 	}
-	check_access(report, "directory", directory, &status);
+	check_directory(report, directory, &status);
 	network = network_filesystem(directory);
 	if (network)
 		finding(report, BROKEN, "disk",
@@ -134,7 +158,7 @@ static void check_file(struct report *report, const char *path)
 	else if (!S_ISREG(status.st_mode))
 		finding(report, BROKEN, "file", "%s is not a file: choose another path", path);
 	else
-		check_access(report, "file", path, &status);
+		check_access(report, path, &status);
 	free(directory);
 }
 

@@ -94,6 +94,21 @@ def test_doctor(weir):
     check(code != 0 and "chmod" in out, "a file that everybody may change, and what to do", out)
 
 
+def test_doctor_and_the_store_agree_on_directories(weir):
+    """Security 1: what the store refuses is broken, what it takes is not"""
+    for mode, code, grade in ((0o700, 0, "ok"), (0o755, 0, "ok"), (0o1777, 0, "ok"),
+                              (0o775, 1, "attention"), (0o777, 69, "broken")):
+        directory = weir.path(f"{mode:o}")
+        os.mkdir(directory)
+        os.chmod(directory, mode)
+        url = f"sqlite:{directory}/weir.db"
+        found, out, err = weir.run("doctor", "--json", "--store", url)
+        grades = [f["grade"] for f in json.loads(out) if f["about"] == "directory"]
+        check((found, grades) == (code, [grade]), f"doctor of {mode:o}", found, out, err)
+        found = weir.run("run", "--store", url, "a", "true")[0]
+        check(found == (69 if code == 69 else 0), f"the store in {mode:o}", found)
+
+
 def test_doctor_says_what_is_broken(weir):
     weir.run("limit", "a", "1")
     database = os.path.join(weir.environment["XDG_STATE_HOME"], "weir", "weir.db")
