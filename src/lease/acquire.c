@@ -176,8 +176,12 @@ static int begin(struct weir_store *store, struct weir_lease *lease, struct weir
 	}
 	(void)weir__lease_begin(lease, &op->grant, op->sent);
 	weir__ledger_push(&store->ledger, lease, weir__ledger_caller());
-	if (lease->keeper != NULL)
+	/* Whoever is told of its end may drop the handle before this has returned. */
+	if (lease->keeper != NULL) {
+		(void)WEIR__ADD(&lease->pins, 1, __ATOMIC_RELAXED);
 		weir__keeper_start(lease, op->sent);
+		weir__lease_unpin(lease);
+	}
 	*ret_lease = lease;
 	return 0;
 }
