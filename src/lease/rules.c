@@ -341,16 +341,6 @@ void weir__rules_bury(struct weir__rec *rec, weir_time now, struct weir__claim *
 	settle(rec, now);
 }
 
-uint32_t weir__rules_position(struct weir__rec *rec, const struct weir__claim *waiting)
-{
-	uint32_t position = 1;
-
-	for (struct weir__claim *claim = rec->book->head(rec); claim != NULL && claim != waiting;
-	     claim = rec->book->after(rec, claim))
-		position++;
-	return position;
-}
-
 /* ---- how long they waited -------------------------------------------------------------------- */
 
 /* Four classes to each doubling: the highest bit and the two below it. */

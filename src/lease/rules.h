@@ -176,9 +176,6 @@ uint32_t weir__rules_expire(struct weir__rec *rec, weir_time now, uint32_t max);
  * same step, having expired: look the next one up again. */
 void weir__rules_bury(struct weir__rec *rec, weir_time now, struct weir__claim *claim);
 
-/* The position of a waiter: 1 is next. Linear. */
-uint32_t weir__rules_position(struct weir__rec *rec, const struct weir__claim *waiting);
-
 /* The class of a wait, and the wait below which `part` (0 to 1) of those counted lie. */
 uint32_t weir__wait_class(weir_time wait);
 void weir__waits_add(struct weir__waits *waits, weir_time wait);

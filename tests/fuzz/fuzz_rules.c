@@ -79,7 +79,7 @@ static void compare(void)
 			REQUIRE(a->fence == b->fence && a->slot == b->slot);
 			REQUIRE(a->expires == b->expires);
 		} else {
-			REQUIRE(weir__rules_position(&book.rec, a) == ++waiting);
+			REQUIRE(little_position(&book.rec, a) == ++waiting);
 		}
 	}
 	REQUIRE(book.rec.held == naive_held(&naive) && book.rec.waiting == waiting);

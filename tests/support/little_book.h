@@ -138,6 +138,17 @@ static inline void little_waited(struct weir__rec *rec, weir_time wait)
 	book->waits[book->n_waits++] = wait;
 }
 
+/* The place of a waiter in the queue: 1 is next. */
+static inline uint32_t little_position(struct weir__rec *rec, const struct weir__claim *waiting)
+{
+	uint32_t position = 1;
+
+	for (struct weir__claim *claim = little_head(rec); claim != NULL && claim != waiting;
+	     claim = little_after(rec, claim))
+		position++;
+	return position;
+}
+
 static const struct weir__book little_table = {
 	.by_token = little_by_token,
 	.by_request = little_by_request,

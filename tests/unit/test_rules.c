@@ -252,7 +252,7 @@ static void same_state(struct pair *pair)
 		same_claim(claim, &naive->all[i]);
 		if (naive->all[i].fence == 0) {
 			waiting++;
-			assert_int_equal(weir__rules_position(&pair->book.rec, claim), waiting);
+			assert_int_equal(little_position(&pair->book.rec, claim), waiting);
 		}
 	}
 	assert_int_equal(rec->limit, naive->limit);
