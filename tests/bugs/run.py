@@ -30,7 +30,10 @@ SWITCHES = {
 }
 SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
 WATCHED = ["-Wl,--wrap=weir__futex_wait", "-Wl,--wrap=weir__futex_wake"]
-WRAPPED = {"rules_parts": ["-Wl,--wrap=weir__alloc"]}
+WRAPPED = {
+    "rules_parts": ["-Wl,--wrap=weir__alloc"],
+    "lease_clock": WATCHED + ["-Wl,--wrap=weir__boottime"],
+}
 UNIT_SECONDS = 20  # a unit test that takes longer hangs
 
 
@@ -48,7 +51,10 @@ def sources_for(copy, name):
     """What the unit test of this name is built from: the rule book stands on its own."""
     if name.startswith("rules"):
         return [copy / "src/lease/rules.c", copy / "src/base/alloc.c"]
-    return sources_of(copy) + switch_of(copy) + [ROOT / "tests/support" / s for s in SUPPORT]
+    sources = sources_of(copy) + switch_of(copy) + [ROOT / "tests/support" / s for s in SUPPORT]
+    if name.startswith("lease"):  # with the memory store, which is in every build
+        sources += sorted(copy.glob("src/lease/*.c")) + sorted(copy.glob("src/store/*.c"))
+    return sources
 
 
 def compile_program(options, copy, program, extra_flags, sources, libraries):

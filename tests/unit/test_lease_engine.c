@@ -13,6 +13,8 @@ static int renew_result;
 static int release_result;
 static int open_result;
 static bool answers_requests;
+static bool ends_before_it_begins;
+static weir_time slowness; /* of its answers to requests and renewals */
 static uint32_t renewals;
 static uint32_t releases;
 
@@ -43,6 +45,8 @@ static void close_fake(struct weir_store *store)
 
 static void grant(struct weir__op *op)
 {
+	if (slowness != 0)
+		assert_int_equal(weir_sleep(slowness), 0);
 	op->grant = (struct weir__grant){ .weight = op->weight,
 					  .fence = 1,
 					  .left = op->ttl,
@@ -54,8 +58,9 @@ static void grant(struct weir__op *op)
 
 static void submit(struct weir_store *store, struct weir__op *op)
 {
-	(void)store;
 	if (op->verb == WEIR__REQUEST && answers_requests) {
+		if (ends_before_it_begins)
+			weir__store_lost(store, op->token);
 		grant(op);
 	} else if (op->verb == WEIR__RENEW) {
 		int result = __atomic_load_n(&renew_result, __ATOMIC_RELAXED);
@@ -111,6 +116,8 @@ static int start(void **state)
 	renew_result = release_result = open_result = 0;
 	renewals = releases = 0;
 	answers_requests = true;
+	ends_before_it_begins = false;
+	slowness = 0;
 	assert_int_equal(weir_sem_init(&submitted, 1000), 0);
 	assert_int_equal(weir_sem_acquire(&submitted, 1000), 0);
 	return weir__store_open("fake://user:secret@host?min_ttl=10ms", engines, &store);
@@ -249,13 +256,69 @@ static void *ask(void *arg)
 TEST(a_lease_that_ended_before_it_began_is_not_held)
 {
 	struct weir_request request = { .name = "a" };
+
+	for (int i = 0; i < 2; i++) {
+		struct weir_lease *lease;
+
+		ends_before_it_begins = i == 1;
+		lease = acquire(store, &request);
+		if (i == 0)
+			weir__store_lost(store, info_of(lease).token);
+		assert_false(weir_lease_held(lease));
+		assert_int_equal(weir_release(lease), -ESTALE);
+		weir_lease_unref(lease);
+	}
+	assert_int_equal(releases, 0);
+}
+
+/* L5: also when the answer took longer than the guard. */
+TEST(a_life_is_counted_from_before_the_question_CHECKLIST_33)
+{
+	struct weir_request request = { .name = "a", .ttl = 60 * WEIR_SECOND };
+	struct weir_store *strict;
+	struct weir_lease *lease;
+
+	assert_int_equal(weir__store_open("fake://user:secret@host?guard=1ms", engines, &strict),
+			 0);
+	slowness = 50 * WEIR_MS;
+	lease = acquire(strict, &request);
+	assert_true(info_of(lease).left <= request.ttl - slowness);
+	assert_int_equal(weir_renew(lease, 2 * request.ttl), 0);
+	assert_true(info_of(lease).left <= 2 * request.ttl - slowness);
+	slowness = 0;
+	release(lease);
+	weir_store_close(strict);
+}
+
+TEST(an_answer_after_the_deadline_brings_nothing_back_CHECKLIST_34)
+{
+	struct weir_request request = { .name = "a", .ttl = 20 * WEIR_MS };
 	struct weir_lease *lease = acquire(store, &request);
 
-	weir__store_lost(store, info_of(lease).token);
+	slowness = 25 * WEIR_MS;
+	assert_int_equal(weir_renew(lease, WEIR_SECOND), -ESTALE);
 	assert_false(weir_lease_held(lease));
-	assert_int_equal(weir_release(lease), -ESTALE);
 	weir_lease_unref(lease);
-	assert_int_equal(releases, 0);
+}
+
+/* With a renewal that finds it gone it is known to be lost, and not asked for again. */
+TEST(a_keeper_that_learns_of_the_end_asks_no_more_CHECKLIST_38)
+{
+	struct weir_sem told;
+	struct weir_request request = { .name = "a",
+					.ttl = 200 * WEIR_MS,
+					.keepalive = true,
+					.on_lost = note,
+					.on_lost_arg = &told };
+	struct weir_lease *lease;
+
+	assert_int_equal(weir_sem_init(&told, 1), 0);
+	assert_int_equal(weir_sem_acquire(&told, 1), 0);
+	renew_result = -ESTALE;
+	lease = acquire(store, &request);
+	assert_int_equal(weir_sem_acquire(&told, 1), 0);
+	assert_true(__atomic_load_n(&renewals, __ATOMIC_RELAXED) <= 1);
+	weir_lease_unref(lease);
 }
 
 TEST(closing_a_store_ends_what_the_engine_has_not_answered)
@@ -296,6 +359,9 @@ int main(void)
 		engine_test(dropping_a_lease_releases_it_without_waiting),
 		engine_test(a_failed_binding_is_told_in_words),
 		engine_test(a_lease_that_ended_before_it_began_is_not_held),
+		engine_test(a_life_is_counted_from_before_the_question_CHECKLIST_33),
+		engine_test(an_answer_after_the_deadline_brings_nothing_back_CHECKLIST_34),
+		engine_test(a_keeper_that_learns_of_the_end_asks_no_more_CHECKLIST_38),
 		engine_test(closing_a_store_ends_what_the_engine_has_not_answered),
 		engine_test(an_answer_that_comes_after_the_deadline_is_the_answer_P5),
 	};

@@ -422,6 +422,21 @@ TEST(a_closed_store_has_lost_its_leases)
 	weir_lease_unref(plain);
 }
 
+TEST(a_loss_is_told_once)
+{
+	struct weir_store *closed = open_store(STORE);
+	struct weir_request request = { .name = "a", .limit = 1 };
+	struct news news;
+
+	expect(&news, &request);
+	news.lease = acquire(closed, &request);
+	assert_int_equal(weir_evict(closed, "a", info_of(news.lease).token), 0);
+	assert_int_equal(weir_sem_acquire(&news.told, 1), 0);
+	weir_store_close(closed);
+	assert_int_equal(news.times, 1);
+	weir_lease_unref(news.lease);
+}
+
 /* CHECKLIST 23. */
 TEST(a_child_after_a_fork_cannot_use_the_parents_store)
 {
@@ -470,6 +485,7 @@ int main(void)
 		life_test(a_detached_lease_outlives_its_handle_and_its_store),
 		life_test(leases_of_one_name_are_a_stack),
 		life_test(a_closed_store_has_lost_its_leases),
+		life_test(a_loss_is_told_once),
 		life_test(a_child_after_a_fork_cannot_use_the_parents_store),
 	};
 
