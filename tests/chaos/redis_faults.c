@@ -105,6 +105,8 @@ static const struct answer answers[] = {
 	{ "-OOM command not allowed when used memory > 'maxmemory'.\r\n", -EHOSTUNREACH, "OOM" },
 	{ "-MISCONF Redis is configured to save\r\n", -EHOSTUNREACH, "MISCONF" },
 	{ "-NOPERM this user has no permissions\r\n", -EHOSTUNREACH, "NOPERM" },
+	{ "-MOVED 1 127.0.0.1:1\r\n", -EHOSTUNREACH, "MOVED" }, /* it is no cluster */
+	{ "-ASK 1 127.0.0.1:1\r\n", -EHOSTUNREACH, "ASK" },
 	{ "-WRONGTYPE Operation against a key\r\n", -EPROTO, "foreign" },
 	{ "-ERR something else\r\n", -EPROTO, "something else" },
 	{ "*1\r\n:-9999\r\n", -EPROTO, "not understood" },

@@ -102,6 +102,7 @@ class Cluster:
             self.servers.append(Server("tcp", place, "--cluster-enabled", "yes",
                                        "--cluster-node-timeout", "1000",
                                        "--cluster-replica-validity-factor", "0",
+                                       "--repl-diskless-sync-delay", "0",
                                        "--cluster-port", str(free_port())))
         self.url = self.servers[0].url
 
@@ -111,7 +112,9 @@ class Cluster:
 
     def is_whole(self, server):
         return ("cluster_state:ok" in self.cli(server, "cluster", "info") and
-                self.cli(server, "cluster", "slots").count("127.0.0.1") == len(self.servers))
+                self.cli(server, "cluster", "slots").count("127.0.0.1") == len(self.servers) and
+                self.cli(server, "info", "replication").count("state=online") +
+                self.cli(server, "info", "replication").count("link_status:up") == self.replicas)
 
     def start(self):
         for server in self.servers:
@@ -141,7 +144,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so through what cleans up
     with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
         kind = sys.argv[1]
-        server = (Cluster(directory, kind == "replicas") if kind in ("cluster", "replicas") else
+        server = (Cluster(directory, int(kind == "replicas")) if kind in ("cluster", "replicas") else
                   Server(kind, directory))
         client = None
         try:

@@ -49,7 +49,7 @@ static void say(struct redis *redis, struct call *call)
 
 static void send_to(struct node *node)
 {
-	if (node->todo.first == NULL || node->pausing)
+	if (node->todo.first == NULL || weir__redis_held_up(node))
 		return;
 	if (!node->ready) {
 		if (weir__gate_is_shut(node->redis->store) && node->gave_up)
@@ -73,8 +73,8 @@ void weir__redis_send(struct redis *redis)
 /* An asker may be a task with little stack, and TLS wants much. */
 bool weir__redis_can_send_now(const struct redis *redis, const struct node *node)
 {
-	return node->ready && !node->address.tls && node->todo.first == NULL && !node->pausing &&
-	       WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
+	return node->ready && !node->address.tls && node->todo.first == NULL &&
+	       !weir__redis_held_up(node) && WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
 }
 
 void weir__redis_send_now(struct node *node)
@@ -120,7 +120,7 @@ static size_t gather(struct redis *redis, const struct node *of, struct call **d
 		if ((all || call->look_again <= until) && (of == NULL || of == node)) {
 			if (!node->ready)
 				weir__redis_connect(node);
-			else if (!call->polled && !node->pausing)
+			else if (!call->polled && !weir__redis_held_up(node))
 				due[n++] = call;
 		} else if (call->look_again < next) {
 			next = call->look_again;

@@ -165,10 +165,9 @@ local function refresh(max)
 		first = tonumber(next[2] or ALL)
 	end
 	expired = expired + leases
-	-- Another server than the one that answered last under this name may not know every lease that one has
-	-- granted. Nobody is granted until the longest of them must be over.
+	-- Something may have been lost: nobody is granted until the longest of those leases must be over.
 	if identity ~= IDENTITY then
-		if CAUTION >= 0 and longest > 0 then
+		if CAUTION >= 0 and string.sub(DOUBT, 1, 1) ~= '+' then
 			closed = math.max(closed, now + longest)
 		end
 		identity = IDENTITY

@@ -100,8 +100,10 @@ int weir__redis_take_map(struct node *from, const struct weir__reply *reply)
 		error = take_range(from, weir__reply_at(reply, i), serves);
 	if (error < 0)
 		return error;
-	for (size_t i = 0; i < redis->n_nodes; i++)
+	for (size_t i = 0; i < redis->n_nodes; i++) {
 		redis->nodes[i]->serves = serves[i];
+		redis->nodes[i]->doubt[0] = '\0'; /* what was true of them may not be any more */
+	}
 	reroute(redis);
 	return 0;
 }

@@ -10,7 +10,7 @@
 enum {
 	KEYS = 5,
 	KEY_SIZE = 2 * WEIR_NAME_MAX + 8,
-	FIXED = 3 + KEYS + 3, /* EVALSHA hash n keys name identity caution */
+	FIXED = 3 + KEYS + 3, /* EVALSHA hash n keys doubt identity caution */
 	PARTS = FIXED + WEIR__REDIS_AT_ONCE + 10,
 	NUMBERS = 10,
 	DIGITS = 24,
@@ -112,7 +112,7 @@ static void begin(struct node *node, struct command *command, enum weir__script 
 		add_bytes(command, weir__scripts[script].text, weir__scripts[script].size);
 	add_text(command, "5");
 	add_keys(node->redis, command, name);
-	add_text(command, name);
+	add_text(command, node->doubt);
 	add_text(command, node->identity);
 	add_number(command, caution(node));
 }
@@ -255,4 +255,30 @@ bool weir__redis_say_map(struct node *node)
 	add_text(command, "CLUSTER");
 	add_text(command, "SLOTS");
 	return finish(node, command, WEIR__MAP, NULL, 0);
+}
+
+bool weir__redis_say_who(struct node *node, struct node *about)
+{
+	struct command *command = node->redis->command;
+
+	command->n = command->numbers = 0;
+	add_text(command, "INFO");
+	if (!finish(node, command, WEIR__WHO, NULL, 0))
+		return false;
+	node->awaited_last->about = about;
+	return true;
+}
+
+bool weir__redis_say_look(struct node *node, const char *name, struct node *about)
+{
+	struct command *command = node->redis->command;
+
+	command->n = command->numbers = 0;
+	add_text(command, "GET");
+	add_keys(node->redis, command, name);
+	command->n = 2; /* the head's alone */
+	if (!finish(node, command, WEIR__LOOK, NULL, 0))
+		return false;
+	node->awaited_last->about = about;
+	return true;
 }

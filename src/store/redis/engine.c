@@ -158,8 +158,10 @@ static const char *set_option(struct redis *redis, const char *name, const char 
 			       "must be 1 to 100 of A-Z a-z 0-9 - _ : / .";
 	if (strcmp(name, "failover") == 0) {
 		redis->go_on = strcmp(value, "continue") == 0;
-		return redis->go_on || strcmp(value, "wait") == 0 ? NULL :
-								    "must be wait or continue";
+		redis->durable = strcmp(value, "durable") == 0;
+		return redis->go_on || redis->durable || strcmp(value, "wait") == 0 ?
+			       NULL :
+			       "must be wait, durable or continue";
 	}
 	return set_text(strcmp(name, "ca_file") == 0   ? &address->ca_file :
 			strcmp(name, "cert_file") == 0 ? &address->cert_file :
@@ -297,6 +299,7 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 	redis->ear_pause.fire = end_ear_pause;
 	redis->heartbeat.fire = beat;
 	redis->learn.fire = weir__redis_learn;
+	redis->verify.fire = weir__redis_verify;
 	redis->command = weir__redis_command_new();
 	error = redis->command != NULL ? prepare(redis, url, ret_error) : -ENOMEM;
 	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->lock, &redis->address);

@@ -274,13 +274,23 @@ static void hear_error(struct node *node, const struct awaited *awaited,
 	}
 }
 
+/* EXDEV of prelude.lua: another server has answered last. */
+static bool is_another(const struct weir__reply *reply)
+{
+	return reply->type == REDIS_REPLY_ARRAY && weir__reply_integer(reply, 0) == -18 &&
+	       weir__reply_at(reply, 1)->type == REDIS_REPLY_STRING &&
+	       weir__reply_at(reply, 1)->size < WEIR__IDENTITY;
+}
+
 static void hear(struct node *node, const struct awaited *awaited, const struct weir__reply *reply)
 {
 	struct call *call = awaited->calls[0];
 
 	node->failed = 0;
 	node->gave_up = false;
-	if (awaited->script == WEIR__LUA_POLL)
+	if (is_another(reply))
+		weir__redis_doubt(node, awaited, weir__reply_at(reply, 1)->text);
+	else if (awaited->script == WEIR__LUA_POLL)
 		hear_poll(node->redis, awaited, reply);
 	else if (call->op != NULL && call->names != NULL)
 		hear_survey(node->redis, call, reply);
@@ -309,6 +319,10 @@ void weir__redis_reply(struct node *node, const struct weir__reply *reply)
 		node->awaited_last = NULL;
 	if (awaited->script == WEIR__MAP && reply->type != REDIS_REPLY_ERROR)
 		(void)weir__redis_take_map(node, reply); /* what is missing is learnt by MOVED */
+	else if (awaited->script == WEIR__WHO)
+		weir__redis_hear_who(node, awaited, reply);
+	else if (awaited->script == WEIR__LOOK)
+		weir__redis_hear_look(node, awaited, reply);
 	else if (awaited->n == 0 || is_of_no_use(awaited))
 		;
 	else if (reply->type == REDIS_REPLY_ERROR)

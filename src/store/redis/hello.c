@@ -7,7 +7,7 @@
 #include "base/print.h"
 #include "store/redis/redis.h"
 
-enum { WORD_SIZE = 48, WHY_SIZE = 240 };
+enum { WHY_SIZE = 240 };
 
 static struct node *node_of(struct weir__wire *mouth)
 {
@@ -40,29 +40,48 @@ static void ask_for_map(struct weir__wire *wire)
 	weir__wire_send(wire, 2, parts, NULL);
 }
 
+/* What comes after that, and is to be said at all. */
+static enum hello next_hello(const struct node *node, enum hello hello)
+{
+	if (hello == HELLO_AUTH && node->address.db != 0)
+		return HELLO_SELECT;
+	if (hello < HELLO_CONFIG && node->redis->durable)
+		return HELLO_CONFIG;
+	return hello < HELLO_INFO ? HELLO_INFO : HELLO_MAP;
+}
+
+static void say_hello(struct node *node, enum hello hello)
+{
+	char db[16];
+	const char *select[] = { "SELECT", db };
+	const char *config[] = { "CONFIG", "GET", "appendfsync" };
+	const char *info[] = { "INFO" };
+
+	weir__format(db, sizeof(db), "%u", node->address.db);
+	if (hello == HELLO_AUTH)
+		log_in(&node->mouth);
+	else if (hello == HELLO_SELECT)
+		weir__wire_send(&node->mouth, 2, select, NULL);
+	else if (hello == HELLO_CONFIG)
+		weir__wire_send(&node->mouth, 3, config, NULL);
+	else if (hello == HELLO_INFO)
+		weir__wire_send(&node->mouth, 1, info, NULL);
+	else
+		ask_for_map(&node->mouth);
+}
+
 static void mouth_up(struct weir__wire *wire)
 {
 	struct node *node = node_of(wire);
-	const char *info[] = { "INFO" };
+	enum hello last = node->redis->slots != NULL ? HELLO_MAP : HELLO_INFO;
 
-	node->hello = HELLO_INFO;
-	if (node->address.db != 0) {
-		char db[16];
-		const char *parts[] = { "SELECT", db };
-
-		weir__format(db, sizeof(db), "%u", node->address.db);
-		node->hello = HELLO_SELECT;
-		if (node->address.password != NULL)
-			log_in(wire);
-		weir__wire_send(wire, 2, parts, NULL);
-	} else if (node->address.password != NULL) {
-		log_in(wire);
+	node->durable = false;
+	node->hello = node->address.password != NULL ? HELLO_AUTH : next_hello(node, HELLO_AUTH);
+	for (enum hello hello = node->hello; hello <= last; hello = next_hello(node, hello)) {
+		say_hello(node, hello);
+		if (hello == last)
+			break;
 	}
-	if (node->address.password != NULL)
-		node->hello = HELLO_AUTH;
-	weir__wire_send(wire, 1, info, NULL);
-	if (node->redis->slots != NULL)
-		ask_for_map(wire);
 	weir__wire_flush(wire);
 }
 
@@ -85,21 +104,6 @@ static void refuse_hello(struct node *node, const struct weir__reply *reply)
 	}
 }
 
-/* What follows `key` in a line of its own. */
-static void find(const char *info, const char *key, char *word)
-{
-	const char *at = strstr(info, key);
-	size_t size = 0;
-
-	if (at != NULL) {
-		at += strlen(key);
-		size = strcspn(at, "\r\n");
-		size = size < WORD_SIZE ? size : WORD_SIZE - 1;
-		memcpy(word, at, size);
-	}
-	word[size] = '\0';
-}
-
 static bool is_old(const char *version)
 {
 	char *end;
@@ -112,11 +116,10 @@ static bool is_old(const char *version)
 /* Why this server will not do. Whether it will. */
 static bool check_server(struct node *node, const char *info)
 {
-	char version[WORD_SIZE], role[WORD_SIZE], policy[WORD_SIZE], why[WHY_SIZE];
+	char version[WEIR__INFO_WORD], policy[WEIR__INFO_WORD], why[WHY_SIZE];
 
-	find(info, "\nredis_version:", version);
-	find(info, "\nrole:", role);
-	find(info, "\nmaxmemory_policy:", policy);
+	weir__info_find(info, "\nredis_version:", version);
+	weir__info_find(info, "\nmaxmemory_policy:", policy);
 	if (version[0] == '\0') {
 		weir__redis_give_up(node, -EPROTO, "it is not a Redis");
 		return false;
@@ -135,22 +138,11 @@ static bool check_server(struct node *node, const char *info)
 		return false;
 	}
 	/* A cluster's says who its master is when it is asked something. */
-	if (strcmp(role, "master") != 0 && strstr(info, "\ncluster_enabled:1") == NULL) {
+	if (!weir__info_is_master(info) && strstr(info, "\ncluster_enabled:1") == NULL) {
 		weir__redis_lost(node, "it is a replica; its master is needed");
 		return false;
 	}
 	return true;
-}
-
-/* Another server, or the same one started again, may have lost what this handle was granted. */
-static void recognise(struct node *node, const char *info)
-{
-	char identity[WORD_SIZE];
-
-	find(info, "\nrun_id:", identity);
-	if (node->identity[0] != '\0' && strcmp(node->identity, identity) != 0)
-		node->cautious = weir__boottime() + node->redis->longest;
-	memcpy(node->identity, identity, sizeof(node->identity));
 }
 
 static void get_ready(struct node *node)
@@ -161,6 +153,7 @@ static void get_ready(struct node *node)
 	node->ready = true;
 	node->gave_up = false;
 	weir__redis_listen(redis);
+	weir__redis_reconsider(redis);
 	weir__redis_unpark(node);
 	weir__redis_send(redis);
 	if (node->ready)
@@ -175,7 +168,8 @@ static void greet_info(struct node *node, const struct weir__reply *reply)
 	}
 	if (!check_server(node, reply->text))
 		return;
-	recognise(node, reply->text);
+	node->durable = node->durable && strstr(reply->text, "\naof_enabled:1") != NULL;
+	weir__redis_recognise(node, reply->text);
 	if (node->redis->slots == NULL && strstr(reply->text, "\ncluster_enabled:1") == NULL) {
 		get_ready(node);
 		return;
@@ -197,18 +191,29 @@ static void greet_map(struct node *node, const struct weir__reply *reply)
 		get_ready(node);
 }
 
+static void greet_config(struct node *node, const struct weir__reply *reply)
+{
+	const struct weir__reply *value = weir__reply_at(reply, 1);
+
+	node->durable = value->type == REDIS_REPLY_STRING && strcmp(value->text, "always") == 0;
+}
+
 static void greet(struct node *node, const struct weir__reply *reply)
 {
-	if (reply->type == REDIS_REPLY_ERROR)
+	enum hello hello = node->hello;
+
+	if (hello == HELLO_CONFIG) /* whoever may not see it cannot rely on it */
+		greet_config(node, reply);
+	else if (reply->type == REDIS_REPLY_ERROR)
 		refuse_hello(node, reply);
-	else if (node->hello == HELLO_AUTH)
-		node->hello = node->address.db != 0 ? HELLO_SELECT : HELLO_INFO;
-	else if (node->hello == HELLO_SELECT)
-		node->hello = HELLO_INFO;
-	else if (node->hello == HELLO_INFO)
+	else if (hello == HELLO_INFO)
 		greet_info(node, reply);
-	else
+	else if (hello == HELLO_MAP)
 		greet_map(node, reply);
+	if (hello < HELLO_INFO && reply->type != REDIS_REPLY_ERROR)
+		node->hello = next_hello(node, hello);
+	else if (hello == HELLO_CONFIG)
+		node->hello = HELLO_INFO;
 }
 
 static void mouth_reply(struct weir__wire *wire, const struct weir__reply *reply)

@@ -42,6 +42,7 @@ static struct node *new_node(struct redis *redis, const char *host, const char *
 		return NULL;
 	}
 	node->redis = redis;
+	node->address.local = port[0] == '\0'; /* the others of a cluster are not */
 	node->pause.fire = redis->kind->end_pause;
 	node->unwritten.fire = redis->kind->write_rest;
 	weir__address_print(&node->address, node->where, sizeof(node->where));

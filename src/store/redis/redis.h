@@ -27,7 +27,8 @@
  * the server may have granted as soon as there is one again.
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
- * up and go down), heard.c (replies and messages), cluster.c (maps and redirections), ask.c (when
+ * up and go down), heard.c (replies and messages), cluster.c (maps and redirections), doubt.c
+ * (servers that are not who they were), ask.c (when
  * to send what), command.c (how), retry.c (connections that fail), call.c, survey.c (listings),
  * node.c.
  */
@@ -36,6 +37,7 @@
 
 #include "base/table.h"
 #include "lease/store.h"
+#include "store/redis/identity.h"
 #include "store/redis/script.h"
 #include "store/redis/wire.h"
 
@@ -92,13 +94,14 @@ struct calls {
 struct awaited {
 	struct awaited *next;
 	enum weir__script script;
-	uint32_t round; /* of a survey */
+	uint32_t round;     /* of a survey */
+	struct node *about; /* of a witness */
 	weir_time sent;
 	size_t n;
 	struct call *calls[];
 };
 
-enum hello { HELLO_AUTH, HELLO_SELECT, HELLO_INFO, HELLO_MAP, HELLO_DONE };
+enum hello { HELLO_AUTH, HELLO_SELECT, HELLO_CONFIG, HELLO_INFO, HELLO_MAP, HELLO_DONE };
 
 struct command;
 
@@ -107,7 +110,18 @@ struct node {
 	struct redis *redis;
 	struct weir__address address;
 	char where[2 * WEIR_NAME_MAX]; /* the address, for people */
-	char identity[48];             /* its run id */
+	char identity[WEIR__IDENTITY];
+	bool durable; /* what it answers is on its disk */
+	/* Who has answered before under some name, and is known to be somebody else: a + if that
+	 * one has lost nothing, or a -, and its identity; see doubt.c. */
+	char doubt[WEIR__IDENTITY + 1];
+	char suspect[WEIR__IDENTITY]; /* about to be known, of a name */
+	char suspect_name[WEIR_NAME_MAX + 1];
+	bool verifying;       /* and nothing is sent meanwhile */
+	bool asking_around;   /* among the other nodes */
+	struct node *witness; /* the suspect, when it was asked */
+	bool given_away;      /* what it said */
+	bool tried;           /* as a witness */
 	weir_time
 		cautious; /* until then, a name that is new may have been known to another server */
 	uint32_t failed;  /* attempts in a row */
@@ -144,6 +158,7 @@ struct redis {
 	uint32_t attempts, multiplier;
 	weir_time min_delay, max_delay;
 	bool go_on;        /* failover=continue */
+	bool durable;      /* failover=durable */
 	weir_time longest; /* the longest TTL of a lease that was granted through this handle */
 
 	const struct node_kind *kind;
@@ -152,6 +167,7 @@ struct redis {
 	uint16_t *slots; /* of a cluster: which node has which; NULL: it is none */
 	size_t teacher;  /* the node that was asked for the map last */
 	struct weir__timer learn;
+	struct weir__timer verify;
 
 	struct weir__wire ear;
 	size_t ear_at; /* which node it is at, or is to be tried at next */
@@ -177,6 +193,11 @@ struct node *weir__redis_node_of(const struct redis *redis, const char *name);
 /* The next node that serves from that number on, or n_nodes. */
 size_t weir__redis_serving(const struct redis *redis, size_t from);
 void weir__redis_nodes_free(struct redis *redis);
+/* Whether nothing may be sent to it just now. */
+static inline bool weir__redis_held_up(const struct node *node)
+{
+	return node->pausing || node->verifying;
+}
 uint16_t weir__redis_slot(const char *name);
 
 /* call.c */
@@ -208,8 +229,9 @@ void weir__redis_later(struct node *node, const char *why); /* the server cannot
 void weir__redis_give_up(struct node *node, int error, const char *why);
 /* Those calls are to do again, or asked about again; at that node, if it is not NULL. */
 void weir__redis_take_back(struct redis *redis, const struct awaited *awaited, struct node *ask);
-void weir__redis_listen(struct redis *redis); /* opens the ear, if it is wanted and not open */
-void weir__redis_part(struct redis *redis);   /* says goodbye, if that is all there is to do */
+void weir__redis_listen(struct redis *redis);     /* opens the ear, if it is wanted and not open */
+void weir__redis_reconsider(struct redis *redis); /* doubts: a node has come or gone */
+void weir__redis_part(struct redis *redis);       /* says goodbye, if that is all there is to do */
 
 /* command.c */
 struct command *weir__redis_command_new(void); /* NULL: no memory; else for free() */
@@ -217,6 +239,8 @@ bool weir__redis_say(struct redis *redis, struct call *call);
 bool weir__redis_say_poll(struct node *node, struct call *const *calls, size_t n);
 bool weir__redis_say_asking(struct node *node);
 bool weir__redis_say_map(struct node *node);
+bool weir__redis_say_who(struct node *node, struct node *about);
+bool weir__redis_say_look(struct node *node, const char *name, struct node *about);
 enum { WEIR__REDIS_AT_ONCE = 128 }; /* waiters in one command */
 
 /* ask.c */
@@ -235,6 +259,16 @@ bool weir__redis_redirect(struct node *node, const struct awaited *awaited,
 /* What a node says about who has which slots. 0, -EPROTO, -ENOMEM. */
 int weir__redis_take_map(struct node *from, const struct weir__reply *reply);
 void weir__redis_learn(struct weir__timer *timer); /* asks somebody for the map */
+
+/* doubt.c */
+/* `found` has answered last where this node has now. */
+void weir__redis_doubt(struct node *node, const struct awaited *awaited, const char *found);
+void weir__redis_hear_who(struct node *node, const struct awaited *awaited,
+			  const struct weir__reply *reply);
+void weir__redis_hear_look(struct node *node, const struct awaited *awaited,
+			   const struct weir__reply *reply);
+void weir__redis_verify(struct weir__timer *timer); /* a node has come or gone meanwhile */
+void weir__redis_recognise(struct node *node, const char *info);
 
 /* survey.c */
 bool weir__redis_survey_start(struct redis *redis, struct call *call);

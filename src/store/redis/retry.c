@@ -12,6 +12,7 @@ void weir__redis_connect(struct node *node)
 		return;
 	node->ready = false;
 	node->loaded = 0;
+	node->doubt[0] = '\0';
 	weir__wire_open(&node->mouth);
 }
 
@@ -61,17 +62,27 @@ static void dismiss(struct node *node)
 	}
 }
 
+void weir__redis_reconsider(struct redis *redis)
+{
+	for (size_t i = 0; i < redis->n_nodes; i++)
+		if (redis->nodes[i]->verifying)
+			weir__agent_timer_set(redis->agent, &redis->verify, 0);
+}
+
 /* What is awaited will not come. It is to do again, before what was not sent yet. */
 static void unsend(struct node *node)
 {
 	struct awaited *awaited = node->awaited_first;
 	struct calls later = node->todo;
 
+	node->verifying = false;
 	node->todo = (struct calls){ NULL, NULL };
 	node->awaited_first = node->awaited_last = NULL;
 	while (awaited != NULL) {
 		struct awaited *next = awaited->next;
 
+		if (awaited->about != NULL && awaited->about->witness == node)
+			awaited->about->witness = NULL;
 		for (size_t i = 0; i < awaited->n; i++) {
 			struct call *call = awaited->calls[i];
 			bool live = call->op != NULL || call->orphan;
@@ -92,6 +103,7 @@ static void unsend(struct node *node)
 		node->todo.last = later.last;
 	}
 	dismiss(node);
+	weir__redis_reconsider(node->redis);
 }
 
 void weir__redis_take_back(struct redis *redis, const struct awaited *awaited, struct node *ask)
@@ -167,6 +179,7 @@ void weir__redis_part(struct redis *redis)
 	weir__agent_timer_unset(redis->agent, &redis->ear_pause);
 	weir__agent_timer_unset(redis->agent, &redis->heartbeat);
 	weir__agent_timer_unset(redis->agent, &redis->learn);
+	weir__agent_timer_unset(redis->agent, &redis->verify);
 	for (size_t i = 0; i < redis->n_nodes; i++) {
 		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->pause);
 		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->unwritten);

@@ -20,6 +20,8 @@ enum weir__script {
 	WEIR__HELLO,                       /* nothing; the answer is that the server is there */
 	WEIR__ASKING,                      /* nothing; what follows was sent here by another one */
 	WEIR__MAP,                         /* CLUSTER SLOTS */
+	WEIR__WHO,                         /* INFO */
+	WEIR__LOOK,                        /* GET, to see whether it would */
 };
 
 struct weir__script_text {

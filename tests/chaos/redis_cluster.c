@@ -1,0 +1,398 @@
+/* chaos: a cluster of Redis servers whose slots move, and whose masters die.
+ *
+ *     redis_cluster redis://127.0.0.1:PORT DIRECTORY SERVERS
+ *
+ * The servers' own sockets are DIRECTORY/0/s and so on. The first three were made masters; with
+ * six, the others are their replicas, and whoever is killed stays dead. */
+#include "support/unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <weir/lease.h>
+#include <weir/store.h>
+
+enum { MASTERS = 3 };
+
+static const char *server_url, *directory;
+static int n_servers;
+static struct weir_store *store;
+static uint32_t names;
+
+static void nap(long milliseconds)
+{
+	const struct timespec time = { .tv_sec = milliseconds / 1000,
+				       .tv_nsec = milliseconds % 1000 * 1000000 };
+
+	(void)nanosleep(&time, NULL);
+}
+
+/* What a server answers, without the last newline. */
+static const char *cli(int server, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static const char *cli(int server, const char *format, ...)
+{
+	static char answer[16384];
+	char command[1000];
+	int size = snprintf(command, sizeof(command), "redis-cli -s %s/%d/s ", directory, server);
+	va_list arguments;
+	size_t read;
+	FILE *pipe;
+
+	va_start(arguments, format);
+	(void)vsnprintf(command + size, sizeof(command) - (size_t)size, format, arguments);
+	va_end(arguments);
+	pipe = popen(command, "re");
+	assert_non_null(pipe);
+	read = fread(answer, 1, sizeof(answer) - 1, pipe);
+	answer[read > 0 ? read - 1 : 0] = '\0';
+	(void)pclose(pipe);
+	return answer;
+}
+
+/* The number that follows `key` in what a server answers. */
+static long number_in(const char *answer, const char *key)
+{
+	const char *at = strstr(answer, key);
+
+	return at != NULL ? strtol(at + strlen(key), NULL, 10) : 0;
+}
+
+static long port_of(int server)
+{
+	return number_in(cli(server, "config get port"), "port\n");
+}
+
+/* How often the servers have answered with that error. */
+static long count(const char *error)
+{
+	char key[40];
+	long all = 0;
+
+	(void)snprintf(key, sizeof(key), "errorstat_%s:count=", error);
+	for (int i = 0; i < n_servers; i++)
+		all += number_in(cli(i, "info errorstats"), key);
+	return all;
+}
+
+static const char *fresh_name(void)
+{
+	static char name[40];
+
+	(void)snprintf(name, sizeof(name), "c:%u", ++names);
+	return name;
+}
+
+static struct weir_store *open_store(const char *options)
+{
+	struct weir_store *opened = NULL;
+	char url[400];
+
+	(void)snprintf(url, sizeof(url),
+		       "%s?min_ttl=10ms&heartbeat=200ms&attempts=100&max_delay=100ms%s", server_url,
+		       options);
+	if (weir_store_open(url, &opened) < 0)
+		fail_msg("%s", weir_store_error(NULL));
+	return opened;
+}
+
+static int acquire(struct weir_store *in, const char *name, weir_time deadline,
+		   struct weir_lease **ret)
+{
+	struct weir_request request = {
+		.name = name, .limit = 1, .ttl = 3 * WEIR_SECOND, .deadline = deadline
+	};
+
+	return weir_acquire(in, &request, ret);
+}
+
+static void let_go(struct weir_lease *lease)
+{
+	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
+}
+
+static int count_one(void *arg, const struct weir_sem_info *info)
+{
+	uint32_t *waiting = arg;
+
+	waiting[0]++;
+	waiting[1] = info->waiting;
+	return 0;
+}
+
+static uint32_t waiting_for(const char *name)
+{
+	const struct weir_visitor visitor = { .semaphore = count_one };
+	uint32_t seen[2] = { 0 };
+
+	assert_int_equal(weir_list(store, &name, 1, &visitor, seen), 0);
+	return seen[1];
+}
+
+struct waiter {
+	pthread_t thread;
+	const char *name;
+	int result;
+};
+
+static void *wait_for_it(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct weir_lease *lease;
+
+	waiter->result = acquire(store, waiter->name, WEIR_NEVER, &lease);
+	if (waiter->result == 0) {
+		waiter->result = weir_release(lease);
+		weir_lease_unref(lease);
+	}
+	return NULL;
+}
+
+static void waiter_start(struct waiter *waiter, const char *name)
+{
+	*waiter = (struct waiter){ .name = name };
+	assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_it, waiter), 0);
+	while (waiting_for(name) == 0)
+		nap(1);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+TEST(names_are_found_wherever_they_are)
+{
+	enum { NAMES = 100 };
+	const struct weir_visitor visitor = { .semaphore = count_one };
+	struct weir_store *mine = open_store("&namespace=many");
+	uint32_t seen[2] = { 0 };
+
+	for (int i = 0; i < NAMES; i++)
+		assert_int_equal(weir_ensure(mine, fresh_name(), 1), 1);
+	for (int i = 0; i < MASTERS; i++)
+		assert_true(strtol(cli(i, "dbsize"), NULL, 10) > 0);
+	assert_int_equal(weir_list(mine, NULL, 0, &visitor, seen), 0);
+	assert_int_equal(seen[0], NAMES);
+	assert_int_equal(weir_reap(mine, 10), 0);
+	weir_store_close(mine);
+}
+
+struct slot {
+	char name[40];
+	long number;
+	int from, to;
+	char from_id[64], to_id[64];
+	long to_port;
+};
+
+static void slot_find(struct slot *slot, const char *name)
+{
+	(void)snprintf(slot->name, sizeof(slot->name), "%s", name);
+	slot->number = strtol(cli(0, "cluster keyslot '%s'", name), NULL, 10);
+	slot->from = 0;
+	while (strncmp(cli(slot->from, "get 'weir:{%s}:h'", name), "MOVED", 5) == 0)
+		slot->from++;
+	slot->to = (slot->from + 1) % MASTERS;
+	(void)snprintf(slot->from_id, sizeof(slot->from_id), "%s", cli(slot->from, "cluster myid"));
+	(void)snprintf(slot->to_id, sizeof(slot->to_id), "%s", cli(slot->to, "cluster myid"));
+	slot->to_port = port_of(slot->to);
+}
+
+static void slot_open(const struct slot *slot)
+{
+	(void)cli(slot->to, "cluster setslot %ld importing %s", slot->number, slot->from_id);
+	(void)cli(slot->from, "cluster setslot %ld migrating %s", slot->number, slot->to_id);
+}
+
+static void slot_move_keys(const struct slot *slot)
+{
+	assert_string_equal(cli(slot->from,
+				"migrate 127.0.0.1 %ld '' 0 5000 keys 'weir:{%s}:h' 'weir:{%s}:c' "
+				"'weir:{%s}:t' 'weir:{%s}:q' 'weir:{%s}:w'",
+				slot->to_port, slot->name, slot->name, slot->name, slot->name,
+				slot->name),
+			    "OK");
+}
+
+static void slot_settle(const struct slot *slot)
+{
+	(void)cli(slot->to, "cluster setslot %ld node %s", slot->number, slot->to_id);
+	(void)cli(slot->from, "cluster setslot %ld node %s", slot->number, slot->to_id);
+}
+
+/* Nothing is lost and nobody is kept waiting: the server that had the name says that it has given
+ * it away. While somebody holds and somebody waits all five keys are there, so that the new one
+ * answers as soon as it has them. */
+TEST(a_slot_moves_while_it_is_held_and_waited_for)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+	struct waiter waiter;
+	struct slot slot;
+	long asked = count("ASK"), moved = count("MOVED");
+
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	waiter_start(&waiter, name);
+	let_go(lease);
+	(void)pthread_join(waiter.thread, NULL); /* so that somebody has waited */
+	assert_int_equal(waiter.result, 0);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	waiter_start(&waiter, name);
+	slot_find(&slot, name);
+	slot_open(&slot);
+	slot_move_keys(&slot);
+	assert_int_equal(weir_renew(lease, 0), 0);
+	assert_true(count("ASK") > asked);
+	let_go(lease);
+	slot_settle(&slot);
+	(void)pthread_join(waiter.thread, NULL);
+	assert_int_equal(waiter.result, 0);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	assert_true(count("MOVED") > moved);
+	(void)printf("ASK %ld, MOVED %ld\n", count("ASK") - asked, count("MOVED") - moved);
+}
+
+/* Of a name that is not whole at either side nobody can say anything until the slot has moved. */
+struct late {
+	const struct slot *slot;
+	long before;
+};
+
+static void *settle_when_asked(void *argument)
+{
+	const struct late *late = argument;
+
+	while (count("TRYAGAIN") == late->before)
+		nap(1);
+	slot_settle(late->slot);
+	return NULL;
+}
+
+TEST(a_name_that_is_not_whole_is_waited_for)
+{
+	const char *name = fresh_name();
+	struct slot slot;
+	struct late late = { &slot, count("TRYAGAIN") };
+	struct weir_lease *lease;
+	pthread_t thread;
+
+	assert_int_equal(weir_ensure(store, name, 1), 1);
+	slot_find(&slot, name);
+	slot_open(&slot);
+	slot_move_keys(&slot);
+	assert_int_equal(pthread_create(&thread, NULL, settle_when_asked, &late), 0);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	(void)pthread_join(thread, NULL);
+	let_go(lease);
+}
+
+/* Whoever comes later and has never seen the old server finds it and asks. */
+TEST(a_newcomer_is_told_that_a_slot_has_moved)
+{
+	const char *name = fresh_name();
+	struct weir_store *mine;
+	struct weir_lease *lease;
+	struct slot slot;
+
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	slot_find(&slot, name);
+	slot_open(&slot);
+	slot_move_keys(&slot);
+	slot_settle(&slot);
+	mine = open_store("");
+	assert_int_equal(acquire(mine, name, 0, &lease), 0);
+	let_go(lease);
+	weir_store_close(mine);
+}
+
+/* ---- masters --------------------------------------------------------------------------------- */
+
+/* Until it has all that its master has. */
+static void await_replica(int master)
+{
+	const char *info;
+
+	do {
+		info = cli(master, "info replication");
+		assert_int_equal(number_in(info, "connected_slaves:"), 1);
+	} while (number_in(info, ",offset=") != number_in(info, "master_repl_offset:"));
+}
+
+/* Its replica takes over, and may not know all: what is known goes on, and nobody is granted
+ * anything until the longest lease must be over. */
+TEST(a_master_is_killed_and_its_replica_takes_over)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease, *next;
+	struct slot slot;
+	weir_time granted;
+	char kill[100];
+
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	granted = weir_now();
+	slot_find(&slot, name);
+	await_replica(slot.from);
+	(void)snprintf(kill, sizeof(kill), "kill -9 %ld",
+		       number_in(cli(slot.from, "info server"), "process_id:"));
+	assert_int_equal(system(kill), 0);
+	assert_int_equal(weir_renew(lease, 5 * WEIR_SECOND), 0);
+	let_go(lease);
+	assert_int_equal(acquire(store, name, 0, &next), -EAGAIN);
+	assert_int_equal(acquire(store, name, weir_after(20 * WEIR_SECOND), &next), 0);
+	assert_true(weir_now() - granted >= 5 * WEIR_SECOND);
+	let_go(next);
+}
+
+TEST(a_replica_will_do_to_find_the_cluster)
+{
+	struct weir_store *mine = NULL;
+	struct weir_lease *lease;
+	char url[200];
+
+	(void)snprintf(url, sizeof(url), "redis+unix:%s/5/s", directory);
+	assert_int_equal(weir_store_open(url, &mine), 0);
+	assert_int_equal(acquire(mine, fresh_name(), 0, &lease), 0);
+	let_go(lease);
+	weir_store_close(mine);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	store = open_store("");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	weir_store_close(store);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest slots[] = {
+		cmocka_unit_test(names_are_found_wherever_they_are),
+		cmocka_unit_test(a_slot_moves_while_it_is_held_and_waited_for),
+		cmocka_unit_test(a_name_that_is_not_whole_is_waited_for),
+		cmocka_unit_test(a_newcomer_is_told_that_a_slot_has_moved),
+	};
+	const struct CMUnitTest masters[] = {
+		cmocka_unit_test(a_replica_will_do_to_find_the_cluster),
+		cmocka_unit_test(a_master_is_killed_and_its_replica_takes_over),
+	};
+
+	if (argc < 4)
+		return 2;
+	server_url = argv[1];
+	directory = argv[2];
+	n_servers = atoi(argv[3]);
+	if (n_servers == MASTERS)
+		return cmocka_run_group_tests(slots, set_up, tear_down);
+	return cmocka_run_group_tests(masters, set_up, tear_down);
+}
