@@ -22,6 +22,8 @@ static const struct weir__engine *const engines[] = {
 	&weir__redis_engine,
 	&weir__rediss_engine,
 	&weir__redis_unix_engine,
+	&weir__redis_sentinel_engine,
+	&weir__rediss_sentinel_engine,
 #endif
 #ifdef WEIR_HAVE_POSTGRES
 	&weir__postgres_engine,

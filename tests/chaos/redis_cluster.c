@@ -8,13 +8,15 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <weir/lease.h>
 #include <weir/store.h>
+
+#include "chaos/servers.h"
+
+#define TTL (8 * WEIR_SECOND) /* longer than it takes to find another master */
 
 enum { MASTERS = 3 };
 
@@ -22,49 +24,6 @@ static const char *server_url, *directory;
 static int n_servers;
 static struct weir_store *store;
 static uint32_t names;
-
-static void nap(long milliseconds)
-{
-	const struct timespec time = { .tv_sec = milliseconds / 1000,
-				       .tv_nsec = milliseconds % 1000 * 1000000 };
-
-	(void)nanosleep(&time, NULL);
-}
-
-/* What a server answers, without the last newline. */
-static const char *cli(int server, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static const char *cli(int server, const char *format, ...)
-{
-	static char answer[16384];
-	char command[1000];
-	int size = snprintf(command, sizeof(command), "redis-cli -s %s/%d/s ", directory, server);
-	va_list arguments;
-	size_t read;
-	FILE *pipe;
-
-	va_start(arguments, format);
-	(void)vsnprintf(command + size, sizeof(command) - (size_t)size, format, arguments);
-	va_end(arguments);
-	pipe = popen(command, "re");
-	assert_non_null(pipe);
-	read = fread(answer, 1, sizeof(answer) - 1, pipe);
-	answer[read > 0 ? read - 1 : 0] = '\0';
-	(void)pclose(pipe);
-	return answer;
-}
-
-/* The number that follows `key` in what a server answers. */
-static long number_in(const char *answer, const char *key)
-{
-	const char *at = strstr(answer, key);
-
-	return at != NULL ? strtol(at + strlen(key), NULL, 10) : 0;
-}
-
-static long port_of(int server)
-{
-	return number_in(cli(server, "config get port"), "port\n");
-}
 
 /* How often the servers have answered with that error. */
 static long count(const char *error)
@@ -103,7 +62,7 @@ static int acquire(struct weir_store *in, const char *name, weir_time deadline,
 		   struct weir_lease **ret)
 {
 	struct weir_request request = {
-		.name = name, .limit = 1, .ttl = 3 * WEIR_SECOND, .deadline = deadline
+		.name = name, .limit = 1, .ttl = TTL, .deadline = deadline
 	};
 
 	return weir_acquire(in, &request, ret);
@@ -184,7 +143,7 @@ struct slot {
 	long number;
 	int from, to;
 	char from_id[64], to_id[64];
-	long to_port;
+	uint16_t to_port;
 };
 
 static void slot_find(struct slot *slot, const char *name)
@@ -209,7 +168,7 @@ static void slot_open(const struct slot *slot)
 static void slot_move_keys(const struct slot *slot)
 {
 	assert_string_equal(cli(slot->from,
-				"migrate 127.0.0.1 %ld '' 0 5000 keys 'weir:{%s}:h' 'weir:{%s}:c' "
+				"migrate 127.0.0.1 %u '' 0 5000 keys 'weir:{%s}:h' 'weir:{%s}:c' "
 				"'weir:{%s}:t' 'weir:{%s}:q' 'weir:{%s}:w'",
 				slot->to_port, slot->name, slot->name, slot->name, slot->name,
 				slot->name),
@@ -311,17 +270,6 @@ TEST(a_newcomer_is_told_that_a_slot_has_moved)
 
 /* ---- masters --------------------------------------------------------------------------------- */
 
-/* Until it has all that its master has. */
-static void await_replica(int master)
-{
-	const char *info;
-
-	do {
-		info = cli(master, "info replication");
-		assert_int_equal(number_in(info, "connected_slaves:"), 1);
-	} while (number_in(info, ",offset=") != number_in(info, "master_repl_offset:"));
-}
-
 /* Its replica takes over, and may not know all: what is known goes on, and nobody is granted
  * anything until the longest lease must be over. */
 TEST(a_master_is_killed_and_its_replica_takes_over)
@@ -330,20 +278,17 @@ TEST(a_master_is_killed_and_its_replica_takes_over)
 	struct weir_lease *lease, *next;
 	struct slot slot;
 	weir_time granted;
-	char kill[100];
 
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
 	granted = weir_now();
 	slot_find(&slot, name);
 	await_replica(slot.from);
-	(void)snprintf(kill, sizeof(kill), "kill -9 %ld",
-		       number_in(cli(slot.from, "info server"), "process_id:"));
-	assert_int_equal(system(kill), 0);
-	assert_int_equal(weir_renew(lease, 5 * WEIR_SECOND), 0);
+	assert_true(kill_server(slot.from));
+	assert_int_equal(weir_renew(lease, TTL), 0);
 	let_go(lease);
 	assert_int_equal(acquire(store, name, 0, &next), -EAGAIN);
-	assert_int_equal(acquire(store, name, weir_after(20 * WEIR_SECOND), &next), 0);
-	assert_true(weir_now() - granted >= 5 * WEIR_SECOND);
+	assert_int_equal(acquire(store, name, weir_after(30 * WEIR_SECOND), &next), 0);
+	assert_true(weir_now() - granted >= TTL);
 	let_go(next);
 }
 
@@ -391,6 +336,7 @@ int main(int argc, char **argv)
 		return 2;
 	server_url = argv[1];
 	directory = argv[2];
+	servers_are_in(directory);
 	n_servers = atoi(argv[3]);
 	if (n_servers == MASTERS)
 		return cmocka_run_group_tests(slots, set_up, tear_down);

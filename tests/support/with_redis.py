@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs a command with a Redis server of its own, or several.
 
-    with_redis.py tcp|unix|tls|cluster|replicas COMMAND [ARG...]
+    with_redis.py tcp|unix|tls|aof|pair|cluster|replicas|sentinel COMMAND [ARG...]
 
 REDIS_URL in an argument becomes the server's URL, REDIS_DIR the directory it lives in. The server
 listens on a free port, on a socket, or with TLS and certificates made for the occasion; it is started
-again if it ends. A cluster is three servers in the directories 0, 1 and 2; `replicas` is a cluster with
-a replica of each, in 3, 4 and 5, and whoever ends there stays down. Each server's own socket is `s` in its
-directory. They and all their files are gone when the command has ended. Exits with the command's code,
+again if it ends. `aof` writes everything to disk before it answers. A `pair` is two such servers in the
+directories 0 and 1, the second a replica. A cluster is three servers in 0, 1 and 2; `replicas` is a cluster with
+a replica of each, in 3, 4 and 5, and whoever ends there stays down. `sentinel` is a master in 0, a replica in 1, and
+three sentinels. Each server's own socket is `s` in its directory. They and all their files are gone when the command has ended. Exits with the command's code,
 or with 77, and says why, where no Redis server is installed."""
 
 import shutil
@@ -91,36 +92,115 @@ class Server:
         self.process = None
 
 
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+def numbered(directory, number, *options):
+    place = Path(directory) / str(number)
+    place.mkdir()
+    return Server("tcp", place, *options)
+
+
+class Pair:
+    """A master and a replica of it; `url` names the master."""
+
+    def __init__(self, directory, *options):
+        sync = ("--repl-diskless-sync-delay", "0", *options)
+        self.servers = [numbered(directory, 0, *sync)]
+        self.servers.append(numbered(directory, 1, *sync, "--replicaof", "127.0.0.1",
+                                     str(self.servers[0].port)))
+        self.url = self.servers[0].url
+
+    def start(self):
+        for server in self.servers:
+            server.start()
+        while "link_status:up" not in ask(self.servers[1], "info", "replication"):
+            time.sleep(0.02)
+
+    def watch(self):
+        for server in self.servers:
+            server.watch()
+
+    def stop(self):
+        for server in self.servers:
+            server.stop(kill=True)
+
+
+class Sentinels(Pair):
+    """A pair, and three sentinels that watch it; whoever is killed stays dead."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.sentinels, self.processes = [], []
+        for number in range(3):
+            place = Path(directory) / f"sentinel{number}"
+            place.mkdir()
+            port = free_port()
+            self.sentinels.append(port)
+            (place / "conf").write_text(
+                f"port {port}\nbind 127.0.0.1\ndir {place}\nlogfile {place}/log\n"
+                f"unixsocket {place}/s\n"
+                f"sentinel monitor main 127.0.0.1 {self.servers[0].port} 2\n"
+                "sentinel down-after-milliseconds main 500\n"
+                "sentinel failover-timeout main 3000\n")
+        hosts = ",".join(f"127.0.0.1:{port}" for port in self.sentinels)
+        self.url = f"redis+sentinel://{hosts}/main"
+
+    def knows_all(self, place):
+        answer = subprocess.run(["redis-cli", "-s", f"{place}/s", "sentinel", "master", "main"],
+                                capture_output=True, text=True).stdout.split("\n")
+        found = dict(zip(answer[::2], answer[1::2]))
+        return found.get("num-other-sentinels") == "2" and found.get("num-slaves") == "1"
+
+    def start(self):
+        super().start()
+        places = [self.servers[0].directory.parent / f"sentinel{number}" for number in range(3)]
+        for place in places:
+            self.processes.append(subprocess.Popen(["redis-server", "conf", "--sentinel"], cwd=place,
+                                                   stdin=subprocess.DEVNULL,
+                                                   stdout=subprocess.DEVNULL))
+        while not all(self.knows_all(place) for place in places):
+            time.sleep(0.02)
+
+    def watch(self):
+        pass
+
+    def stop(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        super().stop()
+
+
+def ask(server, *arguments):
+    return subprocess.run(["redis-cli", "-p", str(server.port), *arguments],
+                          check=True, capture_output=True, text=True).stdout
+
+
 class Cluster:
     """Three masters, each with as many replicas as asked for; `url` names the first."""
 
     def __init__(self, directory, replicas):
         self.servers, self.replicas = [], replicas
         for number in range(3 * (1 + replicas)):
-            place = Path(directory) / str(number)
-            place.mkdir()
-            self.servers.append(Server("tcp", place, "--cluster-enabled", "yes",
-                                       "--cluster-node-timeout", "1000",
-                                       "--cluster-replica-validity-factor", "0",
-                                       "--repl-diskless-sync-delay", "0",
-                                       "--cluster-port", str(free_port())))
+            self.servers.append(numbered(directory, number, "--cluster-enabled", "yes",
+                                         "--cluster-node-timeout", "1000",
+                                         "--cluster-replica-validity-factor", "0",
+                                         "--repl-diskless-sync-delay", "0",
+                                         "--cluster-port", str(free_port())))
         self.url = self.servers[0].url
 
-    def cli(self, server, *arguments):
-        return subprocess.run(["redis-cli", "-p", str(server.port), *arguments],
-                              check=True, capture_output=True, text=True).stdout
-
     def is_whole(self, server):
-        return ("cluster_state:ok" in self.cli(server, "cluster", "info") and
-                self.cli(server, "cluster", "slots").count("127.0.0.1") == len(self.servers) and
-                self.cli(server, "info", "replication").count("state=online") +
-                self.cli(server, "info", "replication").count("link_status:up") == self.replicas)
+        return ("cluster_state:ok" in ask(server, "cluster", "info") and
+                ask(server, "cluster", "slots").count("127.0.0.1") == len(self.servers) and
+                ask(server, "info", "replication").count("state=online") +
+                ask(server, "info", "replication").count("link_status:up") == self.replicas)
 
     def start(self):
         for server in self.servers:
             server.start()
         addresses = [f"127.0.0.1:{server.port}" for server in self.servers]
-        self.cli(self.servers[0], "--cluster", "create", *addresses, "--cluster-replicas",
+        ask(self.servers[0], "--cluster", "create", *addresses, "--cluster-replicas",
                  str(self.replicas), "--cluster-yes")
         while not all(self.is_whole(server) for server in self.servers):
             time.sleep(0.02)
@@ -139,13 +219,23 @@ def need_redis():
         sys.exit(77)
 
 
+def servers_of(kind, directory):
+    if kind in ("cluster", "replicas"):
+        return Cluster(directory, int(kind == "replicas"))
+    if kind == "sentinel":
+        return Sentinels(directory)
+    if kind == "pair":
+        return Pair(directory, *DURABLE)
+    if kind == "aof":
+        return Server("tcp", directory, *DURABLE)
+    return Server(kind, directory)
+
+
 def main():
     need_redis()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so through what cleans up
     with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
-        kind = sys.argv[1]
-        server = (Cluster(directory, int(kind == "replicas")) if kind in ("cluster", "replicas") else
-                  Server(kind, directory))
+        server = servers_of(sys.argv[1], directory)
         client = None
         try:
             server.start()

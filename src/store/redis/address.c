@@ -67,11 +67,12 @@ static bool parse_login(struct weir__address *address, const char *text, size_t 
 }
 
 /* host, host:port, [::1]:port. */
-static const char *parse_host(struct weir__address *address, const char *text, size_t size)
+static const char *parse_host(struct weir__address *address, const char *text, size_t size,
+			      const char *port)
 {
 	const char *end = text + size;
 	const char *host_end = memchr(text, ':', size);
-	uint32_t port;
+	uint32_t number;
 
 	if (size > 0 && *text == '[') {
 		host_end = memchr(text, ']', size);
@@ -86,26 +87,68 @@ static const char *parse_host(struct weir__address *address, const char *text, s
 	}
 	address->port = host_end < end && *host_end == ':' ?
 				strndup(host_end + 1, (size_t)(end - host_end) - 1) :
-				strdup("6379");
+				strdup(port);
 	if (address->host == NULL || address->port == NULL)
 		return "there is no memory";
 	if (address->host[0] == '\0')
 		return "it names no host";
 	if ((host_end < end && *host_end != ':') ||
-	    weir__number_parse(address->port, 1, 65535, &port) < 0)
+	    weir__number_parse(address->port, 1, 65535, &number) < 0)
 		return "the port must be a number from 1 to 65535";
 	return NULL;
 }
 
-static const char *parse_remote(struct weir__address *address, const char *rest)
+static const char *parse_hosts(struct weir__address *address, const char *text, size_t size,
+			       const char *port)
+{
+	const char *why = NULL;
+
+	while (why == NULL) {
+		const char *comma = memchr(text, ',', size);
+		size_t one = comma != NULL ? (size_t)(comma - text) : size;
+
+		why = parse_host(address, text, one, port);
+		if (comma == NULL)
+			break;
+		address->next = calloc(1, sizeof(*address));
+		address = address->next;
+		if (address == NULL)
+			return "there is no memory";
+		text += one + 1;
+		size -= one + 1;
+	}
+	return why;
+}
+
+/* /master[/db] of sentinels, else [/db]. */
+static const char *parse_path(struct weir__address *address, const char *path, bool sentinel)
+{
+	if (sentinel) {
+		size_t size = *path == '/' ? strcspn(path + 1, "/") : 0;
+
+		if (size == 0)
+			return "the name of a master must follow the sentinels";
+		address->master = strndup(path + 1, size);
+		if (address->master == NULL)
+			return "there is no memory";
+		path += 1 + size;
+	}
+	if (path[0] == '/' && path[1] != '\0' &&
+	    weir__number_parse(path + 1, 0, 65535, &address->db) < 0)
+		return "what follows the host must be the number of a database";
+	return NULL;
+}
+
+static const char *parse_remote(struct weir__address *address, const char *rest, bool sentinel)
 {
 	if (strncmp(rest, "//", 2) != 0)
 		return "// and a host must follow the colon";
 	rest += 2;
 
 	size_t size = strcspn(rest, "/");
-	const char *db = rest + size;
+	const char *path = rest + size;
 	const char *at = memrchr(rest, '@', size);
+	const char *why;
 
 	if (at != NULL) {
 		if (!parse_login(address, rest, (size_t)(at - rest)))
@@ -114,9 +157,8 @@ static const char *parse_remote(struct weir__address *address, const char *rest)
 		size -= (size_t)(at + 1 - rest);
 		rest = at + 1;
 	}
-	if (db[0] == '/' && db[1] != '\0' && weir__number_parse(db + 1, 0, 65535, &address->db) < 0)
-		return "what follows the host must be the number of a database";
-	return parse_host(address, rest, size);
+	why = parse_path(address, path, sentinel);
+	return why != NULL ? why : parse_hosts(address, rest, size, sentinel ? "26379" : "6379");
 }
 
 int weir__address_parse(struct weir__address *address, const char *scheme, const char *rest,
@@ -125,13 +167,13 @@ int weir__address_parse(struct weir__address *address, const char *scheme, const
 	const char *why = NULL;
 
 	*address = (struct weir__address){
-		.tls = strcmp(scheme, "rediss") == 0,
+		.tls = strncmp(scheme, "rediss", 6) == 0,
 		.local = strcmp(scheme, "redis+unix") == 0,
 		.connect_timeout = 5 * WEIR_SECOND,
 		.timeout = 5 * WEIR_SECOND,
 	};
 	if (!address->local) {
-		why = parse_remote(address, rest);
+		why = parse_remote(address, rest, strstr(scheme, "+sentinel") != NULL);
 	} else if (rest[0] != '/') {
 		why = "the path of a socket must begin with /";
 	} else {
@@ -154,6 +196,15 @@ static void forget(char *secret)
 
 void weir__address_done(struct weir__address *address)
 {
+	while (address->next != NULL) {
+		struct weir__address *next = address->next;
+
+		address->next = next->next;
+		free(next->host);
+		free(next->port);
+		free(next);
+	}
+	free(address->master);
 	free(address->host);
 	free(address->port);
 	free(address->user);
@@ -178,6 +229,8 @@ int weir__address_copy(struct weir__address *address, const struct weir__address
 	bool failed = false;
 
 	*address = *like;
+	address->next = NULL;
+	address->master = NULL;
 	address->host = copy_of(host, &failed);
 	address->port = copy_of(port, &failed);
 	address->user = copy_of(like->user, &failed);

@@ -3,7 +3,10 @@
  *     redis://[user:password@]host[:port][/db]     TCP
  *     rediss://...                                 the same through TLS
  *     redis+unix:PATH                              a socket of this machine
+ *     redis+sentinel://[user:password@]host[:port][,host[:port]...]/master[/db]
+ *     rediss+sentinel://...                        whom sentinels name, and they as well with TLS
  *
+ * Where sentinels are named there may be several of them, and so there may of a cluster's servers.
  * User and password may have %XX in them. */
 #ifndef WEIR_STORE_REDIS_ADDRESS_H
 #define WEIR_STORE_REDIS_ADDRESS_H
@@ -11,10 +14,12 @@
 #include <weir/base.h>
 
 struct weir__address {
-	char *host; /* or the socket's path */
+	struct weir__address *next; /* another host that was named; only host and port are set */
+	char *host;                 /* or the socket's path */
 	char *port;
 	char *user; /* NULL: none */
 	char *password;
+	char *master; /* for sentinels; NULL: they are not asked */
 	uint32_t db;
 	bool tls;
 	bool local; /* a socket of this machine */
@@ -32,7 +37,8 @@ int weir__address_parse(struct weir__address *address, const char *scheme, const
 			const char **ret_why);
 void weir__address_done(struct weir__address *address);
 
-/* Another server of the same kind: same user, password, options. 0 or -ENOMEM. */
+/* Another server of the same kind: same user, password, options, and no others beside it. 0 or
+ * -ENOMEM. */
 int weir__address_copy(struct weir__address *address, const struct weir__address *like,
 		       const char *host, const char *port);
 

@@ -112,8 +112,9 @@ static const struct node_kind kind = {
 /* ---- options --------------------------------------------------------------------------------- */
 
 static const char *const options[] = {
-	"namespace", "connect_timeout", "timeout",   "attempts", "multiplier", "min_delay",
-	"max_delay", "ca_file",         "cert_file", "key_file", "failover",   NULL,
+	"namespace", "connect_timeout", "timeout", "attempts",  "multiplier",
+	"min_delay", "max_delay",       "ca_file", "cert_file", "key_file",
+	"failover",  "sentinel_auth",   NULL,
 };
 
 static bool set_time(weir_time *time, const char *value)
@@ -156,6 +157,11 @@ static const char *set_option(struct redis *redis, const char *name, const char 
 				       set_text(&redis->space, value) ?
 			       NULL :
 			       "must be 1 to 100 of A-Z a-z 0-9 - _ : / .";
+	if (strcmp(name, "sentinel_auth") == 0) {
+		redis->sentinel_auth = strcmp(value, "yes") == 0;
+		return redis->sentinel_auth || strcmp(value, "no") == 0 ? NULL :
+									  "must be yes or no";
+	}
 	if (strcmp(name, "failover") == 0) {
 		redis->go_on = strcmp(value, "continue") == 0;
 		redis->durable = strcmp(value, "durable") == 0;
@@ -203,6 +209,7 @@ static void free_redis(struct redis *redis)
 		weir__redis_bury(redis, redis->parked.first);
 	weir__table_done(&redis->tokens);
 	weir__redis_nodes_free(redis);
+	weir__address_done(&redis->sentinel);
 	weir__address_done(&redis->address);
 	free(redis->space);
 	free(redis->command);
@@ -250,6 +257,8 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 	if (error == 0 &&
 	    weir__redis_node_at(redis, redis->address.host, redis->address.port) == NULL)
 		error = -ENOMEM;
+	if (error == 0)
+		error = weir__redis_guide_init(redis);
 	return error;
 }
 
@@ -364,3 +373,5 @@ static void withdraw(struct weir_store *store, struct weir__op *op)
 const struct weir__engine weir__redis_engine = ENGINE("redis");
 const struct weir__engine weir__rediss_engine = ENGINE("rediss");
 const struct weir__engine weir__redis_unix_engine = ENGINE("redis+unix");
+const struct weir__engine weir__redis_sentinel_engine = ENGINE("redis+sentinel");
+const struct weir__engine weir__rediss_sentinel_engine = ENGINE("rediss+sentinel");

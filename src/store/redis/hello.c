@@ -19,18 +19,6 @@ static struct redis *redis_of_ear(struct weir__wire *wire)
 	return (struct redis *)(void *)((char *)wire - offsetof(struct redis, ear));
 }
 
-static void log_in(struct weir__wire *wire)
-{
-	const struct weir__address *address = wire->address;
-	const char *parts[3] = { "AUTH" };
-	size_t n = 1;
-
-	if (address->user != NULL)
-		parts[n++] = address->user;
-	parts[n++] = address->password;
-	weir__wire_send(wire, n, parts, NULL);
-}
-
 /* ---- the mouth ------------------------------------------------------------------------------- */
 
 static void ask_for_map(struct weir__wire *wire)
@@ -59,7 +47,7 @@ static void say_hello(struct node *node, enum hello hello)
 
 	weir__format(db, sizeof(db), "%u", node->address.db);
 	if (hello == HELLO_AUTH)
-		log_in(&node->mouth);
+		weir__redis_log_in(&node->mouth);
 	else if (hello == HELLO_SELECT)
 		weir__wire_send(&node->mouth, 2, select, NULL);
 	else if (hello == HELLO_CONFIG)
@@ -168,6 +156,13 @@ static void greet_info(struct node *node, const struct weir__reply *reply)
 	}
 	if (!check_server(node, reply->text))
 		return;
+	if (node->redis->address.next != NULL && node->redis->address.master == NULL &&
+	    strstr(reply->text, "\ncluster_enabled:1") == NULL) {
+		weir__redis_give_up(node, -EHOSTUNREACH,
+				    "it is no cluster, and of another server only one can be "
+				    "named");
+		return;
+	}
 	node->durable = node->durable && strstr(reply->text, "\naof_enabled:1") != NULL;
 	weir__redis_recognise(node, reply->text);
 	if (node->redis->slots == NULL && strstr(reply->text, "\ncluster_enabled:1") == NULL) {
@@ -256,7 +251,7 @@ static void ear_up(struct weir__wire *wire)
 	redis->listening = false;
 	redis->ear_logged_in = redis->address.password == NULL;
 	if (!redis->ear_logged_in)
-		log_in(wire);
+		weir__redis_log_in(wire);
 	weir__wire_send(wire, 2, parts, NULL);
 	weir__wire_flush(wire);
 }

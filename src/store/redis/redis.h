@@ -29,8 +29,8 @@
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
  * up and go down), heard.c (replies and messages), cluster.c (maps and redirections), doubt.c
  * (servers that are not who they were), ask.c (when
- * to send what), command.c (how), retry.c (connections that fail), call.c, survey.c (listings),
- * node.c.
+ * to send what), command.c (how), retry.c (connections that fail), sentinel.c (where to connect),
+ * call.c, survey.c (listings), node.c.
  */
 #ifndef WEIR_STORE_REDIS_REDIS_H
 #define WEIR_STORE_REDIS_REDIS_H
@@ -167,6 +167,12 @@ struct redis {
 	uint16_t *slots; /* of a cluster: which node has which; NULL: it is none */
 	size_t teacher;  /* the node that was asked for the map last */
 	struct weir__timer learn;
+	size_t seed; /* which of the hosts that were named is to be tried, or asked, next */
+	/* Where sentinels are asked: the wire to one of them, and how many may still be. */
+	struct weir__wire guide;
+	struct weir__address sentinel;
+	size_t seeds_left;
+	bool sentinel_auth, guide_logged_in;
 	struct weir__timer verify;
 
 	struct weir__wire ear;
@@ -221,6 +227,11 @@ void weir__redis_abandon(struct redis *redis, struct call *call, int result);
 void weir__redis_unpark(struct node *node);                    /* its orphans are to do */
 void weir__redis_bury(struct redis *redis, struct call *call); /* an orphan that is done */
 void weir__redis_heard_of(struct call *call);                  /* one reply less will speak of it */
+
+/* sentinel.c */
+int weir__redis_guide_init(struct redis *redis); /* 0 or -ENOMEM */
+void weir__redis_open_mouth(struct node *node);  /* once it is known where */
+void weir__redis_log_in(struct weir__wire *wire);
 
 /* retry.c */
 void weir__redis_connect(struct node *node);                /* unless it is connected or about to */

@@ -8,12 +8,13 @@
 
 void weir__redis_connect(struct node *node)
 {
-	if (node->mouth.state != WEIR__WIRE_DOWN || node->pausing)
+	if (node->mouth.state != WEIR__WIRE_DOWN || node->pausing ||
+	    node->redis->guide.state != WEIR__WIRE_DOWN)
 		return;
 	node->ready = false;
 	node->loaded = 0;
 	node->doubt[0] = '\0';
-	weir__wire_open(&node->mouth);
+	weir__redis_open_mouth(node);
 }
 
 /* At the next node that can be talked to. */
@@ -185,6 +186,7 @@ void weir__redis_part(struct redis *redis)
 		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->unwritten);
 		weir__wire_close(&redis->nodes[i]->mouth);
 	}
+	weir__wire_close(&redis->guide);
 	weir__wire_close(&redis->ear);
 	weir__op_answer(goodbye, 0);
 }
