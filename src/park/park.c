@@ -55,3 +55,21 @@ WEIR__HOT uint64_t weir__park_ticks(void)
 {
 	return ticks();
 }
+
+#if defined(__x86_64__) && !defined(WEIR_SEAM_HEADER)
+/* What a function that returns by a jump ends with; the compiler knows it by this name. It may land
+ * behind any call, so it is one that indirect branch tracking lets pass. */
+__asm__(".text\n"
+	".p2align 4\n"
+	".globl __x86_return_thunk\n"
+	".hidden __x86_return_thunk\n"
+	".type __x86_return_thunk, @function\n"
+	"__x86_return_thunk:\n"
+	".cfi_startproc\n"
+	"popq %rcx\n"
+	".cfi_adjust_cfa_offset -8\n"
+	".cfi_register rip, rcx\n"
+	"notrack jmpq *%rcx\n"
+	".cfi_endproc\n"
+	".size __x86_return_thunk, . - __x86_return_thunk\n");
+#endif

@@ -382,7 +382,8 @@ static WEIR__COLD int give_up(struct weir_sem *sem, struct weir__parked *self, i
 }
 
 /* Queues the calling thread or task and parks it. */
-PART int acquire_parked(struct weir_sem *sem, uint32_t n, weir_time deadline)
+WEIR__HOT WEIR__RETURNS_BY_JUMP static int acquire_parked(struct weir_sem *sem, uint32_t n,
+							  weir_time deadline)
 {
 	struct weir__parked self WEIR__UNSET;
 	int result;

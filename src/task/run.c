@@ -1,5 +1,6 @@
 /* task: the life of a scheduler and of a task. */
 #include "base/alloc.h"
+#include "base/hot.h"
 #include "base/print.h"
 #include "base/thread.h"
 #include "task/depth.h"
@@ -172,7 +173,7 @@ int weir_shield(bool on)
 	return 0;
 }
 
-int weir_yield(void)
+WEIR__HOT WEIR__RETURNS_BY_JUMP int weir_yield(void)
 {
 	struct weir__task *self = weir__task_here();
 
