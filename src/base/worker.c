@@ -66,6 +66,18 @@ bool weir__worker_is_self(const struct weir__worker *worker)
 	return pthread_equal((pthread_t)worker->handle, pthread_self()) != 0;
 }
 
+void weir__errand_begin(struct weir__errand *errand)
+{
+	errand->saved_errno = errno;
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &errand->cancel_state);
+}
+
+void weir__errand_end(const struct weir__errand *errand)
+{
+	(void)pthread_setcancelstate(errand->cancel_state, NULL);
+	errno = errand->saved_errno;
+}
+
 static uint32_t forks;
 
 static void count_fork(void)

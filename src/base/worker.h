@@ -16,6 +16,16 @@ int weir__worker_start(struct weir__worker *worker, const char *name, void (*run
 void weir__worker_join(struct weir__worker *worker);
 bool weir__worker_is_self(const struct weir__worker *worker);
 
+/* What a thread of the program's does in the place of one of ours: it cannot be cancelled meanwhile
+ * (pthread_cancel), for others rely on its getting done, and its errno stays. */
+struct weir__errand {
+	int cancel_state;
+	int saved_errno;
+};
+
+void weir__errand_begin(struct weir__errand *errand);
+void weir__errand_end(const struct weir__errand *errand);
+
 /* How often this process is a fork's child, counted from the program's start: what differs between
  * two calls was separated by a fork. One load. */
 uint32_t weir__forks(void);

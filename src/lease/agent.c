@@ -6,10 +6,19 @@
  * something that is wanted sooner takes the word back and rings. So a bell is rung once for each
  * sleep at most, and a timer that is later than the next one costs no system call. A timer that is
  * unset leaves the agent to wake up for nothing at its time, which is cheaper than to tell it.
+ *
+ * THE ROLE. Whoever calls the engine's functions has the agent's role, one at a time. It is the
+ * agent's thread's, but while that sleeps or lingers it is `lendable`: then a thread that is going
+ * to wait for its answer serves its operation itself, instead of waking up another thread and being
+ * woken up by it. What comes meanwhile is left to the agent's thread, which is rung for it when the
+ * role is given back. That thread ends the lending before it does anything, so nobody keeps it from
+ * its turn. Descriptors that it was told of while it had lent the role may have gone by then, so it
+ * asks again.
  */
 #include "lease/agent.h"
 
 #include <errno.h>
+#include <weir/task.h>
 
 #include "base/alloc.h"
 #include "base/boottime.h"
@@ -17,6 +26,7 @@
 #include "base/futex.h"
 #include "base/poller.h"
 #include "base/worker.h"
+#include "lease/op.h"
 
 enum { EVENTS = 16, LINGER = 128 };
 
@@ -38,7 +48,12 @@ struct weir__agent {
 	weir_time wakes_at; /* while asleep */
 	struct queue inbox;
 	struct queue withdrawn;
+	bool lendable;
+	bool lent;
+	bool wanted;    /* the agent's thread waits for it */
+	uint32_t lends; /* a futex: how often it was given back */
 	uint32_t asked; /* operations and withdrawals; read without the lock, too */
+	bool crowd;     /* the last batch was of several */
 	bool lately;    /* it has served since it last slept or lingered */
 	uint32_t lingers;
 	uint32_t turns;
@@ -59,7 +74,8 @@ static struct weir__timer *timer_of(struct weir__heap_node *node)
 /* Whether the agent must be rung for something that is wanted at `time`. With the lock held. */
 static bool must_ring(struct weir__agent *agent, weir_time time)
 {
-	bool ring = agent->asleep && time < agent->wakes_at;
+	/* Whoever has borrowed the role looks when it gives it back. */
+	bool ring = agent->asleep && !agent->lent && time < agent->wakes_at;
 
 	if (ring)
 		agent->asleep = false;
@@ -72,6 +88,61 @@ static void unlock_and_ring(struct weir__agent *agent, bool ring)
 	if (ring)
 		weir__poller_ring(&agent->poller);
 	weir__unlock(&agent->lock);
+}
+
+/* ---- the role -------------------------------------------------------------------------------- */
+
+/* With the lock held. A task does not borrow it: others need its thread. */
+static bool may_borrow(const struct weir__agent *agent, const struct weir__op *op)
+{
+	return agent->work->lends && agent->lendable && !agent->lent &&
+	       agent->inbox.first == NULL && agent->withdrawn.first == NULL &&
+	       op->done == weir__op_wake && weir_self() == NULL;
+}
+
+static bool has_work(const struct weir__agent *agent)
+{
+	return agent->inbox.first != NULL || agent->withdrawn.first != NULL || agent->stopping;
+}
+
+/* Serves one operation in the asker's thread. With the lock held, which is given up. */
+static void borrow(struct weir__agent *agent, struct weir__op *op)
+{
+	struct weir__errand errand;
+	weir_time wanted = WEIR_NEVER;
+
+	agent->lent = true;
+	weir__unlock(&agent->lock);
+	op->next = NULL;
+	weir__errand_begin(&errand);
+	agent->work->serve(agent->self, op, NULL);
+	weir__errand_end(&errand);
+	weir__lock(&agent->lock);
+	agent->lent = false;
+	(void)WEIR__ADD(&agent->lends, 1, __ATOMIC_RELEASE);
+	if (agent->wanted)
+		weir__futex_wake(&agent->lends, 1);
+	if (has_work(agent))
+		wanted = 0;
+	else if (agent->timers.first != NULL)
+		wanted = agent->timers.first->time;
+	unlock_and_ring(agent, must_ring(agent, wanted));
+}
+
+/* The agent's thread takes the role back. With the lock held. Whether somebody has had it. */
+static bool take_back(struct weir__agent *agent, uint32_t lends)
+{
+	agent->lendable = false;
+	agent->wanted = true;
+	while (agent->lent) {
+		uint32_t now = WEIR__LOAD(&agent->lends, __ATOMIC_ACQUIRE);
+
+		weir__unlock(&agent->lock);
+		(void)weir__futex_wait(&agent->lends, now, WEIR_NEVER);
+		weir__lock(&agent->lock);
+	}
+	agent->wanted = false;
+	return WEIR__LOAD(&agent->lends, __ATOMIC_ACQUIRE) != lends;
 }
 
 /* ---- in the agent's thread ------------------------------------------------------------------- */
@@ -87,6 +158,7 @@ static bool serve(struct weir__agent *agent)
 	agent->withdrawn = (struct queue){ NULL, NULL };
 	agent->withdrawing = withdrawn != NULL;
 	agent->lately = true;
+	agent->crowd = operations != NULL && operations->next != NULL;
 	weir__unlock(&agent->lock);
 	agent->work->serve(agent->self, operations, withdrawn);
 	weir__lock(&agent->lock);
@@ -132,12 +204,15 @@ static void linger(struct weir__agent *agent)
 	bool success = false;
 
 	agent->lately = false;
+	/* Of a crowd, each would only serve itself. */
+	agent->lendable = !agent->crowd;
 	weir__unlock(&agent->lock);
 	for (uint32_t i = 0; i < length && !success; i++) {
 		weir__cpu_yield();
 		success = WEIR__LOAD(&agent->asked, __ATOMIC_RELAXED) != asked;
 	}
 	weir__lock(&agent->lock);
+	(void)take_back(agent, 0);
 	agent->linger = success ? LINGER : agent->linger / 2;
 }
 
@@ -145,6 +220,8 @@ static void wait(struct weir__agent *agent, bool busy)
 {
 	struct weir__poll_event events[EVENTS];
 	weir_time until = agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER;
+	uint32_t lends = WEIR__LOAD(&agent->lends, __ATOMIC_ACQUIRE);
+	bool lent;
 	int count;
 
 	/* While batches follow each other, descriptors have every fourth turn. */
@@ -154,10 +231,16 @@ static void wait(struct weir__agent *agent, bool busy)
 		linger(agent);
 		return;
 	}
-	agent->asleep = !busy;
+	agent->asleep = agent->lendable = !busy;
 	agent->wakes_at = until;
 	weir__unlock(&agent->lock);
 	count = weir__poller_wait(&agent->poller, busy ? 0 : until, events, EVENTS);
+	weir__lock(&agent->lock);
+	agent->asleep = false;
+	lent = take_back(agent, lends);
+	weir__unlock(&agent->lock);
+	if (lent && count > 0)
+		count = weir__poller_wait(&agent->poller, 0, events, EVENTS);
 	for (int i = 0; i < count; i++) {
 		struct weir__watch *watch = events[i].data;
 
@@ -166,7 +249,6 @@ static void wait(struct weir__agent *agent, bool busy)
 			watch->ready(watch, events[i].events);
 	}
 	weir__lock(&agent->lock);
-	agent->asleep = false;
 }
 
 static void run(void *argument)
@@ -179,8 +261,7 @@ static void run(void *argument)
 
 		if (!busy && agent->stopping)
 			break;
-		busy = fire(agent) || busy || agent->inbox.first != NULL ||
-		       agent->withdrawn.first != NULL || agent->stopping;
+		busy = fire(agent) || busy || has_work(agent);
 		wait(agent, busy);
 	}
 	weir__unlock(&agent->lock);
@@ -261,6 +342,10 @@ void weir__agent_submit(struct weir__agent *agent, struct weir__op *op)
 	if (agent->stopping) {
 		weir__unlock(&agent->lock);
 		weir__op_answer(op, -ESHUTDOWN);
+		return;
+	}
+	if (may_borrow(agent, op)) {
+		borrow(agent, op);
 		return;
 	}
 	op->next = NULL;

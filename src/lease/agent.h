@@ -1,11 +1,14 @@
 /* lease: the agent, the one thread of a store that works in the background.
  *
  * It takes operations from any thread in batches, waits for descriptors and for times, and calls
- * the engine for each, all in its own thread, so an engine that does everything here needs no lock.
+ * the engine for each, one at a time, so an engine that does everything here needs no lock.
  *
  *     caller --submit--> inbox ----\
  *     kernel --ready---> watches ---+--> the agent's thread --> the engine's functions
  *     clock  ----------> timers ----/
+ *
+ * All of that is in the agent's thread, but for one thing: while that has nothing to do, it may
+ * lend its role to a thread that asks, which then serves its own operation.
  *
  * The thread starts when it is first needed, with all signals blocked. The bell is rung only when
  * the agent sleeps. Times are on CLOCK_BOOTTIME, which goes on while the machine is suspended.
@@ -32,7 +35,7 @@ struct weir__watch {
 	void (*ready)(struct weir__watch *watch, uint32_t events);
 };
 
-/* What the agent calls, in its thread. */
+/* What the agent calls. */
 struct weir__agent_work {
 	/* Everything that came since the last time, in the order in which it came: operations, and
 	 * those that are to be withdrawn (which may be in the same batch). Either may be NULL, not
@@ -41,6 +44,8 @@ struct weir__agent_work {
 	/* What it serves is answered by others, by way of a descriptor: those come first, and there
 	 * is no use in looking out for the next question of whoever was asked. */
 	bool distant;
+	/* serve() may be called by a thread that asks, while the agent does nothing else. */
+	bool lends;
 };
 
 /* `self` goes to serve(). 0 or a negative errno. */
@@ -73,7 +78,7 @@ void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer,
 			   weir_time boottime);
 void weir__agent_timer_unset(struct weir__agent *agent, struct weir__timer *timer);
 
-/* In the agent's thread, or before it starts. events as for epoll. 0 or a negative errno. Unwatch
+/* In the agent's role, or before it starts. events as for epoll. 0 or a negative errno. Unwatch
  * sets fd to -1 and leaves the closing to the caller, afterwards; one that is not watched is fine.
  * A watch may be ended by any of the agent's functions, but its memory must stay until the function
  * that ended it has returned to the agent. */

@@ -198,6 +198,16 @@ static struct weir__lite_sem *take_kept(struct weir__lite *lite, const char *nam
 	return sem;
 }
 
+/* Others have written since. Its id is the same still, so the index of names is not needed. */
+static struct weir__lite_sem *read_kept(struct weir__lite *lite, const char *name)
+{
+	struct weir__lite_sem *sem = NULL;
+
+	if (lite->kept.id != 0 && strcmp(lite->kept.name, name) == 0)
+		sem = weir__lite_sem_by_id(lite, lite->kept.id);
+	return sem != NULL && strcmp(sem->name, name) == 0 ? sem : NULL;
+}
+
 struct weir__lite_sem *weir__lite_sem_find(struct weir__lite *lite, const char *name)
 {
 	struct weir__lite_sem *kept;
@@ -208,6 +218,8 @@ struct weir__lite_sem *weir__lite_sem_find(struct weir__lite *lite, const char *
 			return sem;
 	}
 	kept = take_kept(lite, name);
+	if (kept == NULL)
+		kept = read_kept(lite, name);
 	if (kept != NULL)
 		return kept;
 	row = weir__lite_use(lite, WEIR__SQL_HEAD_BY_NAME);

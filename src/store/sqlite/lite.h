@@ -1,7 +1,7 @@
 /* store/sqlite: what the files of the engine share.
  *
- * One file of this machine, and one agent in each process that has it open. The agent's thread is
- * the only one that uses the connection, after open and until close.
+ * One file of this machine, and one agent in each process that has it open. Only who has the
+ * agent's role uses the connection, after open and until close.
  *
  *     engine.c   the table of functions
  *     serve.c    a batch of operations, in one transaction, and what comes of it

@@ -99,11 +99,12 @@ static void ready(struct weir__watch *watch, uint32_t events)
 	/* Outside of a transaction these two are free. */
 	lite->now = weir__lite_clock(lite);
 	lite->sent = lite->now + lite->boot_offset;
-	while (count < 100 && hear(lite, watch->fd))
+	while (count < 100 && hear(lite, watch->fd)) {
+		weir__lite_waits_answer(lite);
 		count++;
+	}
 	if (count >= MANY)
 		weir__lite_look_all(lite);
-	weir__lite_waits_answer(lite);
 }
 
 void weir__lite_inbox_open(struct weir__lite *lite)

@@ -95,9 +95,10 @@ void weir__lite_waits_answer(struct weir__lite *lite)
 		*waiter->link = waiter->next;
 		if (waiter->next != NULL)
 			waiter->next->link = waiter->link;
-		forget(lite, waiter);
 		op->keeper = NULL;
 		weir__op_answer(op, result);
+		/* This may close what was watched; the asker need not wait for that. */
+		forget(lite, waiter);
 	}
 }
 
