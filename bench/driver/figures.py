@@ -154,6 +154,19 @@ def leases_figures(a):
                  quotient(ns("1000000"), ns("10")), 1.2)
 
 
+def sqlite_figures(a):
+    def got(key):
+        return a.get("sqlite", "weir", key)
+
+    yield figure("lease in a file, x two bare transactions", got("pair_ratio"), 2.5)
+    yield figure("lease in a file, 64 threads x one", got("threads_ratio"), 4.0, at_most=False)
+    yield figure("release to held in another process, p50, us", got("wake_p50_us"), 150,
+                 shown="{:.0f}")
+    yield figure("kill -9 to held in another process, p99, us", got("kill_p99_us"), 10_000,
+                 shown="{:.0f}")
+    yield figure("lease in a file, with 9,999 live x with 10", got("live_ratio"), 2.0)
+
+
 def command_figures(a):
     def x(case, peer):
         return quotient(a.get("command-" + case, "weir", "ns"),
@@ -180,6 +193,7 @@ MAKERS = {
     "gather": gather_figures,
     "schedulers": schedulers_figures,
     "leases": leases_figures,
+    "sqlite": sqlite_figures,
     "command": command_figures,
     "costs": costs_figures,
 }

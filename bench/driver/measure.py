@@ -12,9 +12,11 @@ TICKS = os.sysconf("SC_CLK_TCK")
 CPUS = os.sched_getaffinity(0)
 
 # A run during which others used more of the machine than this is repeated, as long as there are
-# tries left, and does not count where there are ENOUGH undisturbed ones.
+# tries left, and does not count where there are ENOUGH undisturbed ones. All that is repeated may
+# take REPEATS of the time that the rest takes: a machine that is always busy is not waited for.
 TOO_BUSY = 0.05
 ENOUGH = 3
+REPEATS = 0.5
 
 
 class Failed(Exception):
@@ -56,7 +58,8 @@ def watched_run(command, cpus):
     busy, own, start = busy_seconds(), own_seconds(), time.monotonic()
     answer = run(command, cpus)
     others = (busy_seconds() - busy) - (own_seconds() - own)
-    answer["others"] = max(0.0, others / ((time.monotonic() - start) * len(CPUS)))
+    answer["took"] = time.monotonic() - start
+    answer["others"] = max(0.0, others / (answer["took"] * len(CPUS)))
     return answer
 
 
@@ -98,6 +101,8 @@ class Session:
         self.repeated = 0
         self.disturbed = 0
         self.runs = 0
+        self.seconds = 0.0
+        self.repeat_seconds = 0.0
 
     def lineup(self, case):
         return [peer for peer in self.peers
@@ -106,7 +111,7 @@ class Session:
     def ask(self, cases, repeats, seconds):
         """Samples by case and peer."""
         samples = defaultdict(Samples)
-        tries_left = len(cases) * len(self.peers) * repeats // 3
+        tries_left = sum(len(self.lineup(case)) for case in cases) * repeats // 3
         for turn in range(repeats):
             pairs = [(case, peer) for case in cases for peer in self.lineup(case)]
             self.order.shuffle(pairs)
@@ -118,6 +123,9 @@ class Session:
         self.progress("")
         return samples
 
+    def may_repeat(self, seconds):
+        return self.repeat_seconds + seconds <= self.seconds * REPEATS
+
     def take(self, sample, case, peer, seconds, tries_left):
         """Adds one answer; how many tries are left."""
         command = self.programs.command(peer, case.question)
@@ -127,10 +135,12 @@ class Session:
             return tries_left
         try:
             answer = watched_run(command, case.cpus)
-            while is_disturbed(answer) and tries_left > 0:
+            self.seconds += answer["took"]
+            while is_disturbed(answer) and tries_left > 0 and self.may_repeat(answer["took"]):
                 tries_left -= 1
                 self.repeated += 1
                 answer = watched_run(command, case.cpus)
+                self.repeat_seconds += answer["took"]
         except Failed as error:
             sample.error = str(error)
             return tries_left

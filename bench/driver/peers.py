@@ -36,7 +36,7 @@ PEERS = (
     Peer("spin", "spinning on a word", ("handoff",), floor=True),
     Peer("futex", "bare futex", ("handoff",), floor=True),
     Peer("minimal", "minimal switch", ("switch",), floor=True),
-    Peer("weir", "weir", ALL + ("waiters", "leases", "command", "costs") + OF_TASKS +
+    Peer("weir", "weir", ALL + ("waiters", "leases", "sqlite", "command", "costs") + OF_TASKS +
          ("switch", "schedulers"), order=FIFO),
     Peer("yield", "weir_yield", ("switch",), TASKS, FIFO),
     Peer("ucontext", "ucontext", ("switch",), TASKS),
@@ -62,6 +62,9 @@ PEERS = (
     Peer("asyncio", "Python asyncio", OF_TASKS + ("leases",), TASKS, FIFO, packages="python3",
          program="python"),
 )
+
+# Programs that peers/build.sh builds.
+BUILT = ("tokio", "go", "java")
 
 BY_KEY = {peer.key: peer for peer in PEERS}
 

@@ -18,7 +18,7 @@ class Case:
 
 
 QUESTIONS = ("pair", "contended", "handoff", "waiters", "switch", "pingpong", "tasks", "gather",
-             "schedulers", "leases", "command", "costs")
+             "schedulers", "leases", "sqlite", "command", "costs")
 
 # Of these, those about tasks.
 OF_TASKS = ("switch", "pingpong", "tasks", "gather", "schedulers")
@@ -145,6 +145,10 @@ def leases_cases():
              admits=lambda peer: peer.key != "map", left_out="it has no tasks")]
 
 
+def sqlite_cases():
+    return [Case("sqlite", "sqlite", "Leases in a file, and what they are beside")]
+
+
 def command_cases():
     return [
         Case("command", "command-one", "A command through weir run, with nobody else there",
@@ -171,6 +175,7 @@ def cases(question, rounds):
         "gather": gather_cases,
         "schedulers": lambda: schedulers_cases(rounds),
         "leases": leases_cases,
+        "sqlite": sqlite_cases,
         "command": command_cases,
         "costs": costs_cases,
     }

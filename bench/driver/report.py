@@ -168,6 +168,29 @@ def costs_lines(samples):
             yield f"{sample.median(key):>12,.0f}  {text}"
 
 
+# What is measured, its unit, and beside what: keys of the answers.
+SQLITE = (
+    ("a lease and its release, us", "pair_us", "pair_bare_us", "two bare transactions"),
+    ("pairs in a second, 64 threads", "threads_64_per_s", "threads_1_per_s", "one thread"),
+    ("release to held elsewhere, p50, us", "wake_p50_us", "wake_pipe_p50_us", "a pipe"),
+    ("release to held elsewhere, p99, us", "wake_p99_us", "wake_pipe_p99_us", "a pipe"),
+    ("kill -9 to held elsewhere, p50, us", "kill_p50_us", None, ""),
+    ("kill -9 to held elsewhere, p99, us", "kill_p99_us", None, ""),
+    ("a pair, 9,999 leases live, us", "live_9999_us", "live_10_us", "10 live"),
+)
+
+
+def sqlite_rows(case, samples):
+    sample = samples.get((case.key, "weir"))
+    rows = []
+    for text, key, beside, what in SQLITE if sample else ():
+        value, base = sample.median(key), sample.median(beside) if beside else None
+        if value is not None:
+            rows.append([text, f"{value:,.0f}", f"{base:,.0f}" if base else "-",
+                         ratio(value, base), what])
+    return ["", "weir", "beside", "ratio", "which is"], rows
+
+
 ROWS = {
     "pair": time_rows,
     "contended": contended_rows,
@@ -179,6 +202,7 @@ ROWS = {
     "gather": time_rows,
     "schedulers": contended_rows,
     "leases": time_rows,
+    "sqlite": sqlite_rows,
     "command": time_rows,
 }
 

@@ -1,6 +1,6 @@
 /* bench: what leases in a file cost, beside the bare database and a bare pipe.
  *
- *     sqlite [dir=/tmp] [rounds=20]
+ *     sqlite [dir=/tmp] [rounds=20] [seconds=0.2, which is the same]
  *
  * pair          an acquire and a release by one thread, beside two bare immediate transactions (an
  *               insert, a delete) on the same file with the same settings, in turns
@@ -390,6 +390,8 @@ int main(int argc, char **argv)
 			dir = argv[i] + 4;
 		if (strncmp(argv[i], "rounds=", 7) == 0)
 			rounds = strtoul(argv[i] + 7, NULL, 10);
+		if (strncmp(argv[i], "seconds=", 8) == 0)
+			rounds = (size_t)(strtod(argv[i] + 8, NULL) * 100 + 0.5);
 	}
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		rounds = 20;

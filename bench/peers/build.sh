@@ -2,12 +2,14 @@
 # Builds the peers that are not written in C or C++, from Debian's packages alone and without the
 # network. A peer whose packages are missing is named and left out.
 #
-#     bench/peers/build.sh [DIRECTORY]        default: build/bench-peers
+#     bench/peers/build.sh [DIRECTORY [PEER...]]        default: build/bench-peers, all of them
 set -eu
 
 source=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:-build/bench-peers}"
 target=$(cd "${1:-build/bench-peers}" && pwd)
+[ $# = 0 ] || shift
+wanted=${*:-tokio go java}
 crates=/usr/share/cargo/registry
 gopath=/usr/share/gocode
 sync=$gopath/src/golang.org/x/sync/semaphore
@@ -64,6 +66,10 @@ build() {
 	result=$target/$2
 	packages=$3
 	shift 3
+	case " $wanted " in
+	*" $peer "*) ;;
+	*) return ;;
+	esac
 	for file; do
 		if ! [ -e "$file" ]; then
 			echo "$peer: not installed (packages: $packages)"
