@@ -367,9 +367,31 @@ TEST(a_read_only_filesystem)
 
 #define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, disk_setup, disk_teardown)
 
+/* Also when the asking thread does the work: the agent is woken up for this. */
+TEST(the_log_does_not_grow_for_ever_CHECKLIST_80)
+{
+	struct weir_store *store = lite_open();
+	char path[256];
+	struct stat status;
+
+	assert_int_equal(weir_ensure(store, "a", 3), 1);
+	for (int i = 0; i < 8000; i++) {
+		struct weir_lease *lease;
+
+		assert_int_equal(lite_try(store, "a", &lease), 0);
+		assert_int_equal(weir_release(lease), 0);
+		weir_lease_unref(lease);
+	}
+	snprintf(path, sizeof(path), "%s-wal", lite_path);
+	assert_int_equal(stat(path, &status), 0);
+	assert_in_range(status.st_size, 1, 30 << 20); /* it would be 50 */
+	weir_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		LITE_TEST(the_log_does_not_grow_for_ever_CHECKLIST_80),
 		LITE_TEST(modes_are_tight_whatever_the_umask_CHECKLIST_78),
 		LITE_TEST(no_path),
 		LITE_TEST(a_file_of_another_user),

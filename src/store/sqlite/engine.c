@@ -35,6 +35,7 @@ static int open_store(struct weir_store *store, const struct weir__url *url, cha
 	lite->lock = -1;
 	lite->inbox.fd = -1;
 	lite->look_timer.fire = weir__lite_look;
+	lite->tidy_timer.fire = weir__lite_tidy;
 	lite->last_tiding = &lite->tidings;
 	lite->book = &weir__lite_book;
 	error = weir__lite_self(lite, ret_error);

@@ -235,6 +235,7 @@ struct weir__lite {
 	struct weir__waiter *leaving;
 	struct weir__block *blocks;
 	int frames; /* in the log, when it was last written here */
+	struct weir__timer tidy_timer;
 
 	/* wait.c */
 	struct weir__view *views[WEIR__VIEW_BUCKETS];
@@ -484,8 +485,9 @@ void weir__lite_look_due(struct weir__lite *lite);
 /* ---- serve.c --------------------------------------------------------------------------------- */
 
 void weir__lite_serve(void *self, struct weir__op *operations, struct weir__op *withdrawn);
-/* The timer's function. */
+/* The timers' functions. */
 void weir__lite_look(struct weir__timer *timer);
+void weir__lite_tidy(struct weir__timer *timer);
 
 /* ---- error.c --------------------------------------------------------------------------------- */
 

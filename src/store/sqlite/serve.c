@@ -221,6 +221,25 @@ static void shut_down(struct weir__lite *lite)
 	}
 	weir__lite_inbox_close(lite);
 	weir__agent_timer_unset(lite->store->agent, &lite->look_timer);
+	weir__agent_timer_unset(lite->store->agent, &lite->tidy_timer);
+}
+
+void weir__lite_tidy(struct weir__timer *timer)
+{
+	struct weir__lite *lite = (void *)((char *)timer - offsetof(struct weir__lite, tidy_timer));
+
+	weir__lite_checkpoint(lite, LONG_LOG);
+}
+
+/* It takes long, so it is not for a thread that has only borrowed the agent's role. */
+static void tidy(struct weir__lite *lite)
+{
+	if (lite->frames < LONG_LOG)
+		return;
+	if (weir__agent_is_self(lite->store->agent))
+		weir__lite_checkpoint(lite, LONG_LOG);
+	else
+		weir__agent_timer_set(lite->store->agent, &lite->tidy_timer, lite->sent);
 }
 
 void weir__lite_serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
@@ -255,5 +274,5 @@ void weir__lite_serve(void *self, struct weir__op *operations, struct weir__op *
 	if (closing)
 		shut_down(lite);
 	weir__lite_look_set(lite);
-	weir__lite_checkpoint(lite, LONG_LOG);
+	tidy(lite);
 }
