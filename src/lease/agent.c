@@ -10,10 +10,11 @@
  * THE ROLE. Whoever calls the engine's functions has the agent's role, one at a time. It is the
  * agent's thread's, but while that sleeps or lingers it is `lendable`: then a thread that is going
  * to wait for its answer serves its operation itself, instead of waking up another thread and being
- * woken up by it. What comes meanwhile is left to the agent's thread, which is rung for it when the
- * role is given back. That thread ends the lending before it does anything, so nobody keeps it from
- * its turn. Descriptors that it was told of while it had lent the role may have gone by then, so it
- * asks again.
+ * woken up by it. Not while a crowd asks: each would only serve itself, and not all at once. What
+ * comes meanwhile is left to the agent's thread, which is rung for it when the role is given back.
+ * That thread ends the lending before it does anything, so nobody keeps it from its turn.
+ * Descriptors that it was told of while it had lent the role may have gone by then, so it asks
+ * again.
  */
 #include "lease/agent.h"
 
@@ -28,7 +29,7 @@
 #include "base/worker.h"
 #include "lease/op.h"
 
-enum { EVENTS = 16, LINGER = 128 };
+enum { EVENTS = 16, LINGER = 128, CROWD = 16 };
 
 struct queue {
 	struct weir__op *first;
@@ -53,7 +54,7 @@ struct weir__agent {
 	bool wanted;    /* the agent's thread waits for it */
 	uint32_t lends; /* a futex: how often it was given back */
 	uint32_t asked; /* operations and withdrawals; read without the lock, too */
-	bool crowd;     /* the last batch was of several */
+	uint32_t crowd; /* CROWD when a batch was of several, less one for each that was not */
 	bool lately;    /* it has served since it last slept or lingered */
 	uint32_t lingers;
 	uint32_t turns;
@@ -158,7 +159,10 @@ static bool serve(struct weir__agent *agent)
 	agent->withdrawn = (struct queue){ NULL, NULL };
 	agent->withdrawing = withdrawn != NULL;
 	agent->lately = true;
-	agent->crowd = operations != NULL && operations->next != NULL;
+	if (operations != NULL && operations->next != NULL)
+		agent->crowd = CROWD;
+	else if (agent->crowd > 0)
+		agent->crowd--;
 	weir__unlock(&agent->lock);
 	agent->work->serve(agent->self, operations, withdrawn);
 	weir__lock(&agent->lock);
@@ -204,8 +208,7 @@ static void linger(struct weir__agent *agent)
 	bool success = false;
 
 	agent->lately = false;
-	/* Of a crowd, each would only serve itself. */
-	agent->lendable = !agent->crowd;
+	agent->lendable = agent->crowd == 0;
 	weir__unlock(&agent->lock);
 	for (uint32_t i = 0; i < length && !success; i++) {
 		weir__cpu_yield();
@@ -231,7 +234,8 @@ static void wait(struct weir__agent *agent, bool busy)
 		linger(agent);
 		return;
 	}
-	agent->asleep = agent->lendable = !busy;
+	agent->asleep = !busy;
+	agent->lendable = !busy && agent->crowd == 0;
 	agent->wakes_at = until;
 	weir__unlock(&agent->lock);
 	count = weir__poller_wait(&agent->poller, busy ? 0 : until, events, EVENTS);
