@@ -1,39 +1,44 @@
 /* base: epoll, eventfd and timerfd.
  *
- * epoll's own timeout would not count the time in which the machine is suspended; a timer on
- * CLOCK_BOOTTIME does. */
+ * epoll's own timeout does not count the time in which the machine is suspended; a timer on
+ * CLOCK_BOOTTIME does, and can be set while somebody waits. */
 #include "base/poller.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/boottime.h"
+
 enum { EVENTS = 16 };
 
-static int open_all(struct weir__poller *poller)
+static int open_all(struct weir__poller *poller, bool timed)
 {
-	struct epoll_event bell = { .events = EPOLLIN, .data.ptr = NULL };
-	struct epoll_event timer = { .events = EPOLLIN, .data.ptr = NULL };
+	struct epoll_event own = { .events = EPOLLIN, .data.ptr = poller };
 
 	poller->epoll = epoll_create1(EPOLL_CLOEXEC);
 	poller->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (poller->epoll < 0 || poller->bell < 0 ||
+	    epoll_ctl(poller->epoll, EPOLL_CTL_ADD, poller->bell, &own) < 0)
+		return -errno;
+	if (!timed)
+		return 0;
 	poller->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (poller->epoll < 0 || poller->bell < 0 || poller->timer < 0 ||
-	    epoll_ctl(poller->epoll, EPOLL_CTL_ADD, poller->bell, &bell) < 0 ||
-	    epoll_ctl(poller->epoll, EPOLL_CTL_ADD, poller->timer, &timer) < 0)
+	if (poller->timer < 0 || epoll_ctl(poller->epoll, EPOLL_CTL_ADD, poller->timer, &own) < 0)
 		return -errno;
 	return 0;
 }
 
-int weir__poller_init(struct weir__poller *poller)
+int weir__poller_init(struct weir__poller *poller, bool timed)
 {
 	int saved = errno;
 	int result;
 
-	*poller = (struct weir__poller){ .timer_at = WEIR_NEVER };
-	result = open_all(poller);
+	*poller = (struct weir__poller){ .timer = -1, .timer_at = WEIR_NEVER };
+	result = open_all(poller, timed);
 	if (result < 0)
 		weir__poller_done(poller);
 	errno = saved;
@@ -70,6 +75,22 @@ void weir__poller_remove(struct weir__poller *poller, int fd)
 	errno = saved;
 }
 
+int weir__poller_add_other(struct weir__poller *poller, const struct weir__poller *other,
+			   void *data)
+{
+	return weir__poller_add(poller, other->epoll, EPOLLIN, data);
+}
+
+void weir__poller_hear_other(struct weir__poller *poller, const struct weir__poller *other,
+			     void *data, bool hear)
+{
+	struct epoll_event event = { .events = hear ? EPOLLIN : 0U, .data.ptr = data };
+	int saved = errno;
+
+	(void)epoll_ctl(poller->epoll, EPOLL_CTL_MOD, other->epoll, &event);
+	errno = saved;
+}
+
 void weir__poller_ring(struct weir__poller *poller)
 {
 	const uint64_t one = 1;
@@ -80,40 +101,53 @@ void weir__poller_ring(struct weir__poller *poller)
 	errno = saved;
 }
 
-static void set_timer(struct weir__poller *poller, weir_time boottime)
+void weir__poller_set_timer(struct weir__poller *poller, weir_time boottime)
 {
 	struct itimerspec at = { 0 };
+	int saved = errno;
 
-	if (boottime == poller->timer_at)
+	/* One that has rung is not set any more. */
+	if (boottime == poller->timer_at && boottime > weir__boottime())
 		return;
-	if (boottime != WEIR_NEVER)
+	/* Nothing at all would stop the timer; a time that has passed rings it. */
+	if (boottime < 1)
+		at.it_value.tv_nsec = 1;
+	else if (boottime != WEIR_NEVER)
 		at.it_value = (struct timespec){ .tv_sec = boottime / WEIR_SECOND,
 						 .tv_nsec = boottime % WEIR_SECOND };
 	(void)timerfd_settime(poller->timer, TFD_TIMER_ABSTIME, &at, NULL);
 	poller->timer_at = boottime;
+	errno = saved;
 }
 
-int weir__poller_wait(struct weir__poller *poller, weir_time boottime,
+/* Milliseconds for epoll: never too few. */
+static int time_left(weir_time deadline)
+{
+	weir_time left;
+
+	if (deadline == WEIR_NEVER)
+		return -1;
+	left = deadline > 0 ? (deadline - weir_now() + WEIR_MS - 1) / WEIR_MS : 0;
+	return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
+}
+
+int weir__poller_wait(struct weir__poller *poller, weir_time deadline,
 		      struct weir__poll_event *events, int size)
 {
 	struct epoll_event found[EVENTS];
 	int saved = errno;
 	int count = 0;
-	int n;
+	int n = epoll_wait(poller->epoll, found, size < EVENTS ? size : EVENTS,
+			   time_left(deadline));
 
-	if (boottime > 0)
-		set_timer(poller, boottime);
-	n = epoll_wait(poller->epoll, found, size < EVENTS ? size : EVENTS, boottime > 0 ? -1 : 0);
 	for (int i = 0; i < n; i++) {
-		uint64_t rings;
+		uint64_t number;
 
-		if (found[i].data.ptr != NULL) {
+		if (found[i].data.ptr != poller)
 			events[count++] = (struct weir__poll_event){ .data = found[i].data.ptr,
 								     .events = found[i].events };
-		} else if (read(poller->bell, &rings, sizeof(rings)) < 0 &&
-			   read(poller->timer, &rings, sizeof(rings)) > 0) {
-			poller->timer_at = WEIR_NEVER;
-		}
+		else if (read(poller->bell, &number, sizeof(number)) < 0)
+			(void)!read(poller->timer, &number, sizeof(number));
 	}
 	errno = saved;
 	return count;

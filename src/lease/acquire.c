@@ -266,7 +266,7 @@ static int acquire(struct weir_store *store, const struct weir_request *request,
 		.lease = lease,
 		/* An engine in this process says it itself, on the very same clock. */
 		.sent = store->engine->immediate ? 0 : weir__boottime(),
-		.distant = store->engine->distant,
+		.agent = store->engine->immediate ? NULL : store->agent,
 		.done = weir__op_wake,
 	};
 

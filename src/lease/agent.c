@@ -1,152 +1,31 @@
-/* lease: the agent. See agent.h.
+/* lease: the agent: its thread and its inbox. See agent.h; timer.c and role.c are the rest.
  *
- * THE LOCK guards the inbox, the timers and the flags; nothing is called while it is held.
- *
- * SLEEP. The agent says `asleep` and until when, under the lock, before it waits. Whoever brings
- * something that is wanted sooner takes the word back and rings. So a bell is rung once for each
- * sleep at most, and a timer that is later than the next one costs no system call. A timer that is
- * unset leaves the agent to wake up for nothing at its time, which is cheaper than to tell it.
- *
- * THE ROLE. Whoever calls the engine's functions has the agent's role, one at a time. It is the
- * agent's thread's, but while that sleeps or lingers it is `lendable`: then a thread that is going
- * to wait for its answer serves its operation itself, instead of waking up another thread and being
- * woken up by it. Not while a crowd asks: each would only serve itself, and not all at once. What
- * comes meanwhile is left to the agent's thread, which is rung for it when the role is given back.
- * That thread ends the lending before it does anything, so nobody keeps it from its turn.
- * Descriptors that it was told of while it had lent the role may have gone by then, so it asks
- * again.
+ * SLEEP. The agent's thread says `asleep` and until when, under the lock, before it waits. Whoever
+ * brings something that is wanted sooner takes the word back and rings, or sets the timer that ends
+ * the sleep. So a bell is rung once for each sleep at most, and a timer that is later than the next
+ * one costs no system call. A timer that is unset leaves the agent to wake up for nothing at its
+ * time, which is cheaper than to tell it.
  */
-#include "lease/agent.h"
-
 #include <errno.h>
-#include <weir/task.h>
 
 #include "base/alloc.h"
 #include "base/boottime.h"
 #include "base/cpu.h"
 #include "base/futex.h"
-#include "base/poller.h"
-#include "base/worker.h"
-#include "lease/op.h"
+#include "lease/agent_state.h"
 
-enum { EVENTS = 16, LINGER = 128, CROWD = 16 };
+enum { LINGER = 128 };
 
-struct queue {
-	struct weir__op *first;
-	struct weir__op *last;
-};
-
-struct weir__agent {
-	struct weir__lock lock;
-	const struct weir__agent_work *work;
-	void *self;
-	struct weir__poller poller;
-	struct weir__worker thread;
-	uint32_t forks; /* of which process it is */
-	bool started;   /* read without the lock, too */
-	bool stopping;
-	bool asleep;
-	weir_time wakes_at; /* while asleep */
-	struct queue inbox;
-	struct queue withdrawn;
-	bool lendable;
-	bool lent;
-	bool wanted;    /* the agent's thread waits for it */
-	uint32_t lends; /* a futex: how often it was given back */
-	uint32_t asked; /* operations and withdrawals; read without the lock, too */
-	uint32_t crowd; /* CROWD when a batch was of several, less one for each that was not */
-	bool lately;    /* it has served since it last slept or lingered */
-	uint32_t lingers;
-	uint32_t turns;
-	uint32_t linger;
-	bool withdrawing; /* serve() has a list of withdrawals */
-	uint32_t batches; /* a futex: how many such lists it has had */
-	struct weir__heap timers;
-	struct weir__timer *firing;
-	uint32_t fired; /* a futex: how many functions of timers have returned */
-	uint32_t watches;
-};
-
-static struct weir__timer *timer_of(struct weir__heap_node *node)
+void weir__agent_wake(struct weir__agent *agent, weir_time time)
 {
-	return (struct weir__timer *)(void *)((char *)node - offsetof(struct weir__timer, node));
+	/* Whoever has the role looks when it gives it back. */
+	if (!agent->asleep || agent->taken || time >= agent->wakes_at)
+		return;
+	agent->asleep = false;
+	weir__poller_ring(&agent->bed);
 }
 
-/* Whether the agent must be rung for something that is wanted at `time`. With the lock held. */
-static bool must_ring(struct weir__agent *agent, weir_time time)
-{
-	/* Whoever has borrowed the role looks when it gives it back. */
-	bool ring = agent->asleep && !agent->lent && time < agent->wakes_at;
-
-	if (ring)
-		agent->asleep = false;
-	return ring;
-}
-
-static void unlock_and_ring(struct weir__agent *agent, bool ring)
-{
-	/* Ringing first: whoever sees what was done here may stop the agent. */
-	if (ring)
-		weir__poller_ring(&agent->poller);
-	weir__unlock(&agent->lock);
-}
-
-/* ---- the role -------------------------------------------------------------------------------- */
-
-/* With the lock held. A task does not borrow it: others need its thread. */
-static bool may_borrow(const struct weir__agent *agent, const struct weir__op *op)
-{
-	return agent->work->lends && agent->lendable && !agent->lent &&
-	       agent->inbox.first == NULL && agent->withdrawn.first == NULL &&
-	       op->done == weir__op_wake && weir_self() == NULL;
-}
-
-static bool has_work(const struct weir__agent *agent)
-{
-	return agent->inbox.first != NULL || agent->withdrawn.first != NULL || agent->stopping;
-}
-
-/* Serves one operation in the asker's thread. With the lock held, which is given up. */
-static void borrow(struct weir__agent *agent, struct weir__op *op)
-{
-	struct weir__errand errand;
-	weir_time wanted = WEIR_NEVER;
-
-	agent->lent = true;
-	weir__unlock(&agent->lock);
-	op->next = NULL;
-	weir__errand_begin(&errand);
-	agent->work->serve(agent->self, op, NULL);
-	weir__errand_end(&errand);
-	weir__lock(&agent->lock);
-	agent->lent = false;
-	(void)WEIR__ADD(&agent->lends, 1, __ATOMIC_RELEASE);
-	if (agent->wanted)
-		weir__futex_wake(&agent->lends, 1);
-	if (has_work(agent))
-		wanted = 0;
-	else if (agent->timers.first != NULL)
-		wanted = agent->timers.first->time;
-	unlock_and_ring(agent, must_ring(agent, wanted));
-}
-
-/* The agent's thread takes the role back. With the lock held. Whether somebody has had it. */
-static bool take_back(struct weir__agent *agent, uint32_t lends)
-{
-	agent->lendable = false;
-	agent->wanted = true;
-	while (agent->lent) {
-		uint32_t now = WEIR__LOAD(&agent->lends, __ATOMIC_ACQUIRE);
-
-		weir__unlock(&agent->lock);
-		(void)weir__futex_wait(&agent->lends, now, WEIR_NEVER);
-		weir__lock(&agent->lock);
-	}
-	agent->wanted = false;
-	return WEIR__LOAD(&agent->lends, __ATOMIC_ACQUIRE) != lends;
-}
-
-/* ---- in the agent's thread ------------------------------------------------------------------- */
+/* ---- in the agent's thread, in the role, with the lock held ---------------------------------- */
 
 static bool serve(struct weir__agent *agent)
 {
@@ -155,12 +34,12 @@ static bool serve(struct weir__agent *agent)
 
 	if (operations == NULL && withdrawn == NULL)
 		return false;
-	agent->inbox = (struct queue){ NULL, NULL };
-	agent->withdrawn = (struct queue){ NULL, NULL };
+	agent->inbox = (struct weir__op_queue){ NULL, NULL };
+	agent->withdrawn = (struct weir__op_queue){ NULL, NULL };
 	agent->withdrawing = withdrawn != NULL;
 	agent->lately = true;
 	if (operations != NULL && operations->next != NULL)
-		agent->crowd = CROWD;
+		agent->crowd = WEIR__CROWD;
 	else if (agent->crowd > 0)
 		agent->crowd--;
 	weir__unlock(&agent->lock);
@@ -174,30 +53,6 @@ static bool serve(struct weir__agent *agent)
 	return true;
 }
 
-/* Those that are due now; what they set for now waits for the next turn, so that the inbox and the
- * descriptors have theirs. */
-static bool fire(struct weir__agent *agent)
-{
-	weir_time now = agent->timers.first != NULL ? weir__boottime() : 0;
-	bool any = false;
-
-	while (agent->timers.first != NULL && agent->timers.first->time <= now) {
-		struct weir__timer *timer = timer_of(agent->timers.first);
-
-		weir__heap_remove(&agent->timers, &timer->node);
-		timer->set = false;
-		agent->firing = timer;
-		weir__unlock(&agent->lock);
-		timer->fire(timer); /* and it may be gone */
-		weir__lock(&agent->lock);
-		agent->firing = NULL;
-		(void)WEIR__ADD(&agent->fired, 1, __ATOMIC_RELEASE);
-		weir__futex_wake(&agent->fired, INT32_MAX);
-		any = true;
-	}
-	return any;
-}
-
 /* Whoever was answered often asks again at once, and telling an agent that sleeps costs more than
  * all else that passes between the two. So after a batch it looks out for a while, as long as a
  * sleep and a wake-up would have cost; half as long whenever that was in vain. */
@@ -208,51 +63,49 @@ static void linger(struct weir__agent *agent)
 	bool success = false;
 
 	agent->lately = false;
-	agent->lendable = agent->crowd == 0;
 	weir__unlock(&agent->lock);
 	for (uint32_t i = 0; i < length && !success; i++) {
 		weir__cpu_yield();
 		success = WEIR__LOAD(&agent->asked, __ATOMIC_RELAXED) != asked;
 	}
 	weir__lock(&agent->lock);
-	(void)take_back(agent, 0);
 	agent->linger = success ? LINGER : agent->linger / 2;
 }
 
-static void wait(struct weir__agent *agent, bool busy)
+/* Whether descriptors have something to say. */
+static bool sleep_until_wanted(struct weir__agent *agent)
 {
-	struct weir__poll_event events[EVENTS];
-	weir_time until = agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER;
-	uint32_t lends = WEIR__LOAD(&agent->lends, __ATOMIC_ACQUIRE);
-	bool lent;
+	struct weir__poll_event event;
 	int count;
 
-	/* While batches follow each other, descriptors have every fourth turn. */
-	if (busy && (agent->watches == 0 || (!agent->work->distant && agent->turns++ % 4 != 3)))
-		return;
-	if (!busy && agent->lately && !agent->work->distant) {
-		linger(agent);
-		return;
-	}
-	agent->asleep = !busy;
-	agent->lendable = !busy && agent->crowd == 0;
-	agent->wakes_at = until;
+	agent->asleep = true;
+	agent->wakes_at = agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER;
+	weir__poller_set_timer(&agent->bed, agent->wakes_at);
 	weir__unlock(&agent->lock);
-	count = weir__poller_wait(&agent->poller, busy ? 0 : until, events, EVENTS);
+	count = weir__poller_wait(&agent->bed, WEIR_NEVER, &event, 1);
 	weir__lock(&agent->lock);
 	agent->asleep = false;
-	lent = take_back(agent, lends);
-	weir__unlock(&agent->lock);
-	if (lent && count > 0)
-		count = weir__poller_wait(&agent->poller, 0, events, EVENTS);
-	for (int i = 0; i < count; i++) {
-		struct weir__watch *watch = events[i].data;
+	return count != 0;
+}
 
-		/* One function may end another's watch; then its event is not for it any more. */
-		if (watch->fd >= 0)
-			watch->ready(watch, events[i].events);
-	}
-	weir__lock(&agent->lock);
+/* Without the role. Whether descriptors have something to say. */
+static bool rest(struct weir__agent *agent)
+{
+	bool news = false;
+
+	weir__role_give(agent);
+	if (agent->lately && !agent->work->distant)
+		linger(agent);
+	else
+		news = sleep_until_wanted(agent);
+	weir__role_take(agent);
+	return news;
+}
+
+/* While batches follow each other, descriptors have every fourth turn. */
+static bool is_time_to_look(struct weir__agent *agent)
+{
+	return agent->watches != 0 && (agent->work->distant || agent->turns++ % 4 == 3);
 }
 
 static void run(void *argument)
@@ -260,18 +113,38 @@ static void run(void *argument)
 	struct weir__agent *agent = argument;
 
 	weir__lock(&agent->lock);
+	weir__role_take(agent);
 	while (true) {
 		bool busy = serve(agent);
 
 		if (!busy && agent->stopping)
 			break;
-		busy = fire(agent) || busy || has_work(agent);
-		wait(agent, busy);
+		busy = weir__agent_fire(agent) || busy || weir__agent_has_work(agent);
+		if (busy ? is_time_to_look(agent) : rest(agent))
+			weir__role_look(agent);
 	}
+	weir__role_give(agent);
 	weir__unlock(&agent->lock);
 }
 
 /* ---- from any thread ------------------------------------------------------------------------- */
+
+static int open_pollers(struct weir__agent *agent)
+{
+	int error = weir__poller_init(&agent->watching, false);
+
+	if (error < 0)
+		return error;
+	error = weir__poller_init(&agent->bed, true);
+	if (error == 0) {
+		error = weir__poller_add_other(&agent->bed, &agent->watching, agent);
+		if (error < 0)
+			weir__poller_done(&agent->bed);
+	}
+	if (error < 0)
+		weir__poller_done(&agent->watching);
+	return error;
+}
 
 int weir__agent_new(const struct weir__agent_work *work, void *self, struct weir__agent **ret_agent)
 {
@@ -280,7 +153,7 @@ int weir__agent_new(const struct weir__agent_work *work, void *self, struct weir
 
 	if (agent == NULL)
 		return -ENOMEM;
-	error = weir__poller_init(&agent->poller);
+	error = open_pollers(agent);
 	if (error < 0) {
 		weir__free(agent);
 		return error;
@@ -292,16 +165,11 @@ int weir__agent_new(const struct weir__agent_work *work, void *self, struct weir
 	return 0;
 }
 
-static bool is_elsewhere(const struct weir__agent *agent)
-{
-	return agent->forks != weir__forks();
-}
-
 int weir__agent_start(struct weir__agent *agent)
 {
 	int error = 0;
 
-	if (is_elsewhere(agent))
+	if (weir__agent_is_elsewhere(agent))
 		return -ESHUTDOWN;
 	if (WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE))
 		return 0;
@@ -317,14 +185,16 @@ int weir__agent_start(struct weir__agent *agent)
 
 void weir__agent_stop(struct weir__agent *agent)
 {
-	if (agent == NULL || is_elsewhere(agent))
+	if (agent == NULL || weir__agent_is_elsewhere(agent))
 		return;
 	weir__lock(&agent->lock);
 	agent->stopping = true;
-	unlock_and_ring(agent, must_ring(agent, 0));
+	weir__agent_wake(agent, 0);
+	weir__unlock(&agent->lock);
 	if (agent->started)
 		weir__worker_join(&agent->thread);
-	weir__poller_done(&agent->poller);
+	weir__poller_done(&agent->bed);
+	weir__poller_done(&agent->watching);
 	weir__free(agent);
 }
 
@@ -332,6 +202,18 @@ bool weir__agent_is_self(const struct weir__agent *agent)
 {
 	return WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE) &&
 	       weir__worker_is_self(&agent->thread);
+}
+
+static void queue(struct weir__agent *agent, struct weir__op *op)
+{
+	op->next = NULL;
+	(void)WEIR__ADD(&agent->asked, 1, __ATOMIC_RELAXED);
+	if (agent->inbox.last != NULL)
+		agent->inbox.last->next = op;
+	else
+		agent->inbox.first = op;
+	agent->inbox.last = op;
+	weir__agent_wake(agent, 0);
 }
 
 void weir__agent_submit(struct weir__agent *agent, struct weir__op *op)
@@ -348,23 +230,16 @@ void weir__agent_submit(struct weir__agent *agent, struct weir__op *op)
 		weir__op_answer(op, -ESHUTDOWN);
 		return;
 	}
-	if (may_borrow(agent, op)) {
-		borrow(agent, op);
-		return;
-	}
-	op->next = NULL;
-	(void)WEIR__ADD(&agent->asked, 1, __ATOMIC_RELAXED);
-	if (agent->inbox.last != NULL)
-		agent->inbox.last->next = op;
+	if (weir__role_may_borrow(agent, op))
+		weir__role_borrow(agent, op);
 	else
-		agent->inbox.first = op;
-	agent->inbox.last = op;
-	unlock_and_ring(agent, must_ring(agent, 0));
+		queue(agent, op);
+	weir__unlock(&agent->lock);
 }
 
 void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op)
 {
-	if (is_elsewhere(agent))
+	if (weir__agent_is_elsewhere(agent))
 		return;
 	weir__lock(&agent->lock);
 	op->withdraw_next = NULL;
@@ -374,15 +249,16 @@ void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op)
 	else
 		agent->withdrawn.first = op;
 	agent->withdrawn.last = op;
-	unlock_and_ring(agent, must_ring(agent, 0));
+	weir__agent_wake(agent, 0);
+	weir__unlock(&agent->lock);
 }
 
 void weir__agent_forget(struct weir__agent *agent, struct weir__op *op)
 {
-	struct queue *queue = &agent->withdrawn;
+	struct weir__op_queue *queue = &agent->withdrawn;
 	struct weir__op *before = NULL;
 
-	if (is_elsewhere(agent))
+	if (weir__agent_is_elsewhere(agent))
 		return;
 	weir__lock(&agent->lock);
 	for (struct weir__op *at = queue->first; at != NULL; before = at, at = at->withdraw_next) {
@@ -409,56 +285,7 @@ void weir__agent_forget(struct weir__agent *agent, struct weir__op *op)
 	weir__unlock(&agent->lock);
 }
 
-void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer, weir_time boottime)
+bool weir__agent_is_distant(const struct weir__agent *agent)
 {
-	if (weir__agent_start(agent) == -ESHUTDOWN)
-		return;
-	weir__lock(&agent->lock);
-	if (timer->set)
-		weir__heap_remove(&agent->timers, &timer->node);
-	weir__heap_add(&agent->timers, &timer->node, boottime);
-	timer->set = true;
-	unlock_and_ring(agent, must_ring(agent, boottime));
-}
-
-void weir__agent_timer_unset(struct weir__agent *agent, struct weir__timer *timer)
-{
-	if (is_elsewhere(agent))
-		return;
-	weir__lock(&agent->lock);
-	if (timer->set) {
-		weir__heap_remove(&agent->timers, &timer->node);
-		timer->set = false;
-	}
-	while (agent->firing == timer && !weir__agent_is_self(agent)) {
-		uint32_t fired = WEIR__LOAD(&agent->fired, __ATOMIC_ACQUIRE);
-
-		weir__unlock(&agent->lock);
-		(void)weir__futex_wait(&agent->fired, fired, WEIR_NEVER);
-		weir__lock(&agent->lock);
-		/* Its function may have set it again. */
-		if (timer->set) {
-			weir__heap_remove(&agent->timers, &timer->node);
-			timer->set = false;
-		}
-	}
-	weir__unlock(&agent->lock);
-}
-
-int weir__agent_watch(struct weir__agent *agent, struct weir__watch *watch, uint32_t events)
-{
-	int error = weir__poller_add(&agent->poller, watch->fd, events, watch);
-
-	if (error == 0)
-		agent->watches++;
-	return error;
-}
-
-void weir__agent_unwatch(struct weir__agent *agent, struct weir__watch *watch)
-{
-	if (watch->fd < 0)
-		return;
-	weir__poller_remove(&agent->poller, watch->fd);
-	agent->watches--;
-	watch->fd = -1;
+	return agent->work->distant;
 }

@@ -7,8 +7,9 @@
  *     kernel --ready---> watches ---+--> the agent's thread --> the engine's functions
  *     clock  ----------> timers ----/
  *
- * All of that is in the agent's thread, but for one thing: while that has nothing to do, it may
- * lend its role to a thread that asks, which then serves its own operation.
+ * A thread that asks does some of that itself, in place of the agent's thread (role.c): it serves
+ * its own operation while nobody else works, and then waits for the descriptors rather than for the
+ * agent to tell it. Timers are the agent's thread's alone.
  *
  * The thread starts when it is first needed, with all signals blocked. The bell is rung only when
  * the agent sleeps. Times are on CLOCK_BOOTTIME, which goes on while the machine is suspended.
@@ -44,8 +45,6 @@ struct weir__agent_work {
 	/* What it serves is answered by others, by way of a descriptor: those come first, and there
 	 * is no use in looking out for the next question of whoever was asked. */
 	bool distant;
-	/* serve() may be called by a thread that asks, while the agent does nothing else. */
-	bool lends;
 };
 
 /* `self` goes to serve(). 0 or a negative errno. */
@@ -62,6 +61,9 @@ int weir__agent_start(struct weir__agent *agent);
  * fine. */
 void weir__agent_stop(struct weir__agent *agent);
 
+/* Whether what it serves is answered from afar. */
+bool weir__agent_is_distant(const struct weir__agent *agent);
+
 /* Whether the caller is the agent's thread. */
 bool weir__agent_is_self(const struct weir__agent *agent);
 
@@ -72,13 +74,22 @@ void weir__agent_withdraw(struct weir__agent *agent, struct weir__op *op);
  * withdrawal that the agent has not looked at. What it has looked at it answers afterwards. */
 void weir__agent_forget(struct weir__agent *agent, struct weir__op *op);
 
+/* op.c's, of an operation whose `agent` this is. Waits for its answer by doing the agent's work, up
+ * to the deadline; false: others do that, so wait to be told. */
+bool weir__agent_lead(struct weir__agent *agent, const struct weir__op *op, weir_time deadline);
+/* The answer to an operation that somebody leads for is there. */
+void weir__agent_call_leader(struct weir__agent *agent, const struct weir__op *op);
+/* Somebody begins or ends to wait until it is told. */
+void weir__agent_follow(struct weir__agent *agent, bool begins);
+
 /* From any thread. Setting one that is set moves it. After unset has returned the timer is not
  * firing and will not, unless it is the timer's own function that calls. */
 void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer,
 			   weir_time boottime);
 void weir__agent_timer_unset(struct weir__agent *agent, struct weir__timer *timer);
 
-/* In the agent's role, or before it starts. events as for epoll. 0 or a negative errno. Unwatch
+/* In the agent's role, or before it starts. events as for epoll, which tells again and again until
+ * they are over (not EPOLLET). 0 or a negative errno. Unwatch
  * sets fd to -1 and leaves the closing to the caller, afterwards; one that is not watched is fine.
  * A watch may be ended by any of the agent's functions, but its memory must stay until the function
  * that ended it has returned to the agent. */

@@ -48,6 +48,7 @@ struct weir__grant {
 };
 
 struct weir__picture;
+struct weir__agent;
 
 struct weir__op {
 	struct weir__op *next; /* the engine's, while it has the operation */
@@ -92,7 +93,7 @@ struct weir__op {
 	void (*done)(struct weir__op *op);
 	uint32_t progress; /* of weir__op_wake; see op.h */
 	bool is_waited_for;
-	bool distant; /* as the engine is */
+	struct weir__agent *agent; /* whose work the asker may do while it waits; or NULL */
 	struct weir_sem answered;
 	void *keeper; /* the engine's own, while it has the operation */
 };
@@ -147,8 +148,6 @@ struct weir__engine {
 	/* It lives in this process: everything but a REQUEST that waits is answered before submit
 	 * returns, and nobody else sees its tokens. */
 	bool immediate;
-	/* The answer comes from another machine, so that it is no use to watch out for it. */
-	bool distant;
 	/* Names of its own options, up to a NULL; NULL: it has none. */
 	const char *const *options;
 	/* Opens, and sets store->state and store->agent, which may be several stores'. An error

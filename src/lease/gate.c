@@ -76,7 +76,7 @@ void weir__store_unref(struct weir_store *store)
 int weir__store_ask(struct weir_store *store, struct weir__op *op)
 {
 	op->done = weir__op_wake;
-	op->distant = store->engine->distant;
+	op->agent = store->engine->immediate ? NULL : store->agent;
 	store->engine->submit(store, op);
 	weir__op_wait(op);
 	return weir__fail_op(op);

@@ -5,20 +5,25 @@
 #include <weir/task.h>
 
 #include "base/futex.h"
+#include "lease/agent.h"
 
 void weir__op_wake(struct weir__op *op)
 {
+	struct weir__agent *agent = op->agent;
 	uint32_t before = WEIR__XCHG(&op->progress, WEIR__ANSWERED, __ATOMIC_ACQ_REL);
 
 	if (before == WEIR__WAITED_FOR)
 		(void)weir_sem_release(&op->answered, 1);
 	else if (before == WEIR__SLEPT_FOR)
 		weir__futex_wake(&op->progress, 1); /* only its address; it may be gone */
+	else if (before == WEIR__LED_FOR)
+		weir__agent_call_leader(agent, op); /* as well */
 }
 
 static bool is_slept_for(const struct weir__op *op)
 {
-	return op->distant && !op->is_waited_for && weir_self() == NULL;
+	return op->agent != NULL && weir__agent_is_distant(op->agent) && !op->is_waited_for &&
+	       weir_self() == NULL;
 }
 
 /* 0 or -ETIMEDOUT. */
@@ -52,27 +57,57 @@ static bool begin_wait(struct weir__op *op)
 	return op->is_waited_for || !weir__op_is_answered(op);
 }
 
-int weir__op_wait_until(struct weir__op *op, weir_time deadline)
+/* As a thread that does the agent's work meanwhile. Whether it could; then `*ret` is as
+ * weir__op_wait_until's. */
+static bool lead(struct weir__op *op, weir_time deadline, int *ret)
+{
+	uint32_t progress = WEIR__ASKED;
+	bool led;
+
+	if (op->is_waited_for || weir_self() != NULL)
+		return false;
+	if (!WEIR__CAS(&op->progress, &progress, WEIR__LED_FOR, __ATOMIC_ACQ_REL)) {
+		*ret = 0;
+		return weir__op_is_answered(op);
+	}
+	led = weir__agent_lead(op->agent, op, deadline);
+	progress = WEIR__LED_FOR;
+	*ret = WEIR__CAS(&op->progress, &progress, WEIR__ASKED, __ATOMIC_ACQ_REL) ? -ETIMEDOUT : 0;
+	return led || (*ret == 0 && weir__op_is_answered(op));
+}
+
+static int follow(struct weir__op *op, weir_time deadline)
 {
 	if (is_slept_for(op))
 		return sleep_for(op, deadline);
 	return begin_wait(op) ? weir_sem_acquire_until(&op->answered, 1, deadline) : 0;
 }
 
+int weir__op_wait_until(struct weir__op *op, weir_time deadline)
+{
+	int result;
+
+	if (op->agent == NULL)
+		return follow(op, deadline);
+	if (lead(op, deadline, &result))
+		return result;
+	weir__agent_follow(op->agent, true);
+	result = follow(op, deadline);
+	weir__agent_follow(op->agent, false);
+	return result;
+}
+
 void weir__op_wait(struct weir__op *op)
 {
+	bool in_task = weir_self() != NULL;
 	bool shielded;
 
-	if (is_slept_for(op)) {
-		(void)sleep_for(op, WEIR_NEVER);
+	if (!op->is_waited_for && weir__op_is_answered(op))
 		return;
-	}
-	if (!begin_wait(op))
-		return;
-	shielded = weir_shield(true) == 0;
+	shielded = in_task && weir_shield(true) == 0;
 	/* Again and again, for a scheduler that is told to be alone takes a wait without a deadline
 	 * for a deadlock. */
-	while (weir_sem_acquire_until(&op->answered, 1, weir_after(WEIR_SECOND)) < 0)
+	while (weir__op_wait_until(op, in_task ? weir_after(WEIR_SECOND) : WEIR_NEVER) < 0)
 		;
 	if (shielded)
 		(void)weir_shield(false);

@@ -49,7 +49,7 @@ static void serve(void *self, struct weir__op *operations, struct weir__op *with
 	leave();
 }
 
-static const struct weir__agent_work work = { .serve = serve, .lends = true };
+static const struct weir__agent_work work = { .serve = serve };
 
 static int start(void **state)
 {
@@ -72,7 +72,7 @@ static int stop(void **state)
 /* Whether it was served by the caller. */
 static bool ask(uint32_t limit)
 {
-	struct weir__op op = { .limit = limit, .done = weir__op_wake };
+	struct weir__op op = { .limit = limit, .agent = agent, .done = weir__op_wake };
 
 	weir__agent_submit(agent, &op);
 	weir__op_wait(&op);

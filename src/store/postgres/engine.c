@@ -163,7 +163,7 @@ static int prepare(struct postgres *pg, const struct weir__url *url, char **ret_
 static int ask(struct postgres *pg, const char *what, char **ret_error)
 {
 	struct weir__op op = {
-		.verb = WEIR__LIST, .name = what, .distant = true, .done = weir__op_wake
+		.verb = WEIR__LIST, .name = what, .agent = pg->agent, .done = weir__op_wake
 	};
 
 	weir__agent_submit(pg->agent, &op);
@@ -222,10 +222,10 @@ static void withdraw(struct weir_store *store, struct weir__op *op)
 	weir__agent_withdraw(store->agent, op);
 }
 
-#define ENGINE(scheme_)                                                                     \
-	{                                                                                   \
-		.scheme = (scheme_), .distant = true, .options = weir__pg_options,          \
-		.open = open_pg, .close = close_pg, .submit = submit, .withdraw = withdraw, \
+#define ENGINE(scheme_)                                                            \
+	{                                                                          \
+		.scheme = (scheme_), .options = weir__pg_options, .open = open_pg, \
+		.close = close_pg, .submit = submit, .withdraw = withdraw,         \
 	}
 
 const struct weir__engine weir__postgres_engine = ENGINE("postgres");

@@ -266,7 +266,7 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 static int ask(struct redis *redis, const char *what, char **ret_error)
 {
 	struct weir__op op = {
-		.verb = WEIR__LIST, .name = what, .distant = true, .done = weir__op_wake
+		.verb = WEIR__LIST, .name = what, .agent = redis->agent, .done = weir__op_wake
 	};
 
 	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
@@ -364,10 +364,10 @@ static void withdraw(struct weir_store *store, struct weir__op *op)
 	weir__agent_withdraw(store->agent, op);
 }
 
-#define ENGINE(scheme_)                                                                       \
-	{                                                                                     \
-		.scheme = (scheme_), .distant = true, .options = options, .open = open_redis, \
-		.close = close_redis, .submit = submit, .withdraw = withdraw,                 \
+#define ENGINE(scheme_)                                                                            \
+	{                                                                                          \
+		.scheme = (scheme_), .options = options, .open = open_redis, .close = close_redis, \
+		.submit = submit, .withdraw = withdraw,                                            \
 	}
 
 const struct weir__engine weir__redis_engine = ENGINE("redis");

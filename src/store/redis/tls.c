@@ -91,7 +91,7 @@ int weir__tls_connect(struct weir__wire *wire, char *why, size_t size)
 		return 0;
 	result = weir__tls.SSL_get_error(wire->ssl, result);
 	if (result == SSL_ERROR_WANT_READ || result == SSL_ERROR_WANT_WRITE)
-		return -EAGAIN;
+		return result == SSL_ERROR_WANT_READ ? -EAGAIN : -ENOBUFS;
 
 	long verdict = weir__tls.SSL_get_verify_result(wire->ssl);
 

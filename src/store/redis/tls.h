@@ -8,7 +8,8 @@
 int weir__tls_init(struct weir__wire *wire, char *why, size_t size);
 void weir__tls_done(struct weir__wire *wire);
 
-/* 0: hands are shaken; -EAGAIN: not yet; -EHOSTUNREACH, or -EACCES when trying
+/* 0: hands are shaken; -EAGAIN: not yet, the other side has to say something; -ENOBUFS: not yet,
+ * there has to be room to write; -EHOSTUNREACH, or -EACCES when trying
  * again will not help, and why. */
 int weir__tls_connect(struct weir__wire *wire, char *why, size_t size);
 

@@ -17,7 +17,6 @@
 #include "store/redis/tls.h"
 
 enum {
-	READ_SIZE = 16 << 10,
 	WHY_SIZE = 300,
 	/* What a server may have sent of one reply before it is taken to be no Redis. */
 	MOST_UNREAD = 64 << 20,
@@ -157,9 +156,7 @@ static int new_socket(struct weir__wire *wire, int family, const struct sockaddr
 	return fd;
 }
 
-/* Edge-triggered: whoever is told reads and writes until the kernel has enough. That there is room
- * to write is told only to those who need it; a socket of this machine would tell it each time that
- * the server has read something. */
+/* That there is room to write is told only to those who need it, for there nearly always is. */
 static int watch(struct weir__wire *wire, bool for_room)
 {
 	int fd = wire->watch.fd;
@@ -170,7 +167,7 @@ static int watch(struct weir__wire *wire, bool for_room)
 		wire->watch.fd = fd;
 	}
 	error = weir__agent_watch(wire->agent, &wire->watch,
-				  EPOLLIN | EPOLLRDHUP | EPOLLET | (for_room ? EPOLLOUT : 0U));
+				  EPOLLIN | EPOLLRDHUP | (for_room ? EPOLLOUT : 0U));
 	wire->watched = error == 0;
 	wire->watched_for_room = for_room;
 	return error;
@@ -306,6 +303,17 @@ static void connected(struct weir__wire *wire)
 	wire->state = WEIR__WIRE_SHAKING_HANDS;
 }
 
+static void await_room(struct weir__wire *wire, bool needed)
+{
+	int error;
+
+	if (wire->watched_for_room == needed)
+		return;
+	error = watch(wire, needed);
+	if (error < 0)
+		fail_errno(wire, -error);
+}
+
 static void shake_hands(struct weir__wire *wire)
 {
 	char why[WHY_SIZE];
@@ -313,7 +321,9 @@ static void shake_hands(struct weir__wire *wire)
 
 	if (result == 0)
 		come_up(wire);
-	else if (result != -EAGAIN)
+	else if (result == -EAGAIN || result == -ENOBUFS)
+		await_room(wire, result == -ENOBUFS);
+	else
 		try_next(wire, result, why);
 }
 
@@ -322,7 +332,7 @@ static void shake_hands(struct weir__wire *wire)
 static bool make_room(struct weir__wire *wire, size_t size)
 {
 	size_t used = wire->out_end - wire->out_begin;
-	size_t room = wire->out_room != 0 ? wire->out_room : READ_SIZE;
+	size_t room = wire->out_room != 0 ? wire->out_room : WEIR__WIRE_READ;
 
 	if (wire->out_room - wire->out_end >= size)
 		return true;
@@ -413,17 +423,6 @@ static ssize_t get_bytes(struct weir__wire *wire, char *bytes, size_t size)
 	return done < 0 ? -errno : done;
 }
 
-static void await_room(struct weir__wire *wire, bool needed)
-{
-	int error;
-
-	if (wire->state != WEIR__WIRE_UP || wire->watched_for_room == needed)
-		return;
-	error = watch(wire, needed);
-	if (error < 0)
-		fail_errno(wire, -error);
-}
-
 bool weir__wire_try_flush(struct weir__wire *wire)
 {
 	ssize_t done;
@@ -462,7 +461,8 @@ void weir__wire_flush(struct weir__wire *wire)
 		wire->out_begin += (size_t)done;
 	}
 	wire->out_begin = wire->out_end = 0;
-	await_room(wire, false);
+	if (wire->state == WEIR__WIRE_UP)
+		await_room(wire, false);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -494,10 +494,8 @@ static bool hand_out(struct weir__wire *wire)
 /* `ended`: the other side may have closed, which comes after all that it has said. */
 static void take_in(struct weir__wire *wire, bool ended)
 {
-	char bytes[READ_SIZE];
-
 	while (wire->state == WEIR__WIRE_UP) {
-		ssize_t size = get_bytes(wire, bytes, sizeof(bytes));
+		ssize_t size = get_bytes(wire, wire->in, sizeof(wire->in));
 
 		if (size == -EAGAIN)
 			return;
@@ -511,7 +509,8 @@ static void take_in(struct weir__wire *wire, bool ended)
 			fail_errno(wire, (int)-size);
 			return;
 		}
-		if (weir__hiredis.redisReaderFeed(wire->reader, bytes, (size_t)size) != REDIS_OK ||
+		if (weir__hiredis.redisReaderFeed(wire->reader, wire->in, (size_t)size) !=
+			    REDIS_OK ||
 		    wire->reader->len - wire->reader->pos > MOST_UNREAD) {
 			fail(wire, -EPROTO, "what it says is not Redis");
 			return;
@@ -519,7 +518,7 @@ static void take_in(struct weir__wire *wire, bool ended)
 		if (!hand_out(wire))
 			return;
 		/* Less than there was room for: that was all. TLS has a buffer of its own. */
-		if (!ended && wire->ssl == NULL && (size_t)size < sizeof(bytes))
+		if (!ended && wire->ssl == NULL && (size_t)size < sizeof(wire->in))
 			return;
 	}
 }

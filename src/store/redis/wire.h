@@ -32,6 +32,8 @@ enum weir__wire_state {
 	WEIR__WIRE_UP,
 };
 
+enum { WEIR__WIRE_READ = 16 << 10 };
+
 struct weir__wire {
 	const struct weir__wire_owner *owner;
 	struct weir__lock *lock; /* held whenever something is done here */
@@ -49,7 +51,8 @@ struct weir__wire {
 	SSL_CTX *tls;
 	SSL *ssl;
 	redisReader *reader;
-	char *out; /* what is still to be written: from out_begin to out_end */
+	char in[WEIR__WIRE_READ]; /* what was just read; askers may have little stack */
+	char *out;                /* what is still to be written: from out_begin to out_end */
 	size_t out_begin, out_end, out_room;
 	bool failed;      /* there was no memory for a command; the wire is going down */
 	uint64_t awaited; /* replies */

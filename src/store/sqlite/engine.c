@@ -9,7 +9,7 @@
 
 enum { LEFT_LOG = 250 }; /* frames that are left for the next one to read through */
 
-static const struct weir__agent_work work = { .serve = weir__lite_serve, .lends = true };
+static const struct weir__agent_work work = { .serve = weir__lite_serve };
 
 static void destroy(struct weir__lite *lite)
 {

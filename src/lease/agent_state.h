@@ -1,0 +1,92 @@
+/* lease: what the files of the agent share: agent.c, timer.c and role.c. */
+#ifndef WEIR_LEASE_AGENT_STATE_H
+#define WEIR_LEASE_AGENT_STATE_H
+
+#include "base/poller.h"
+#include "base/worker.h"
+#include "lease/agent.h"
+
+struct weir__op_queue {
+	struct weir__op *first;
+	struct weir__op *last;
+};
+
+struct weir__agent {
+	/* Guards all that follows and is not said to be otherwise. Nothing of an engine is called
+	 * while it is held. */
+	struct weir__lock lock;
+	const struct weir__agent_work *work;
+	void *self;
+	struct weir__worker thread;
+	uint32_t forks; /* of which process it is */
+	bool started;   /* read without the lock, too */
+	bool stopping;
+
+	/* What waits to be served. */
+	struct weir__op_queue inbox;
+	struct weir__op_queue withdrawn;
+	uint32_t asked;   /* operations and withdrawals; read without the lock, too */
+	bool withdrawing; /* serve() has a list of withdrawals */
+	uint32_t batches; /* a futex: how many such lists it has had */
+
+	/* The thread's sleep. */
+	struct weir__poller bed;
+	bool asleep;
+	weir_time wakes_at; /* while asleep */
+	bool lately;        /* it has served since it last slept or lingered */
+	uint32_t lingers;
+	uint32_t linger;
+	uint32_t turns;
+
+	/* timer.c */
+	struct weir__heap timers;
+	struct weir__timer *firing;
+	uint32_t fired; /* a futex: how many functions of timers have returned */
+
+	/* role.c: the role. */
+	bool taken;
+	uint32_t wanted;   /* how many wait until it is given back */
+	uint32_t returned; /* a futex: how often it was */
+	uint32_t crowd;    /* CROWD when a batch was of several, less one for each that was not */
+
+	/* role.c: descriptors. */
+	struct weir__poller watching;
+	uint32_t watches;   /* in the role */
+	uint32_t unwatched; /* how many have ended; read without the role, too */
+	bool led;           /* somebody who waits for an answer waits for them */
+	uint32_t followers; /* others that wait for answers; changed without the lock */
+	uint32_t company; /* CROWD when there were others, less one for each time there were not */
+};
+
+enum { WEIR__CROWD = 16 };
+
+/* All with the lock held. Takes the role, as soon as it is free; gives it back, and rings for the
+ * agent's thread if something has come meanwhile. */
+void weir__role_take(struct weir__agent *agent);
+void weir__role_give(struct weir__agent *agent);
+/* Whether the caller may serve the operation itself, at once; and does so. */
+bool weir__role_may_borrow(const struct weir__agent *agent, const struct weir__op *op);
+void weir__role_borrow(struct weir__agent *agent, struct weir__op *op);
+/* In the role: calls the functions of descriptors that have something to say, unless somebody else
+ * does that. */
+void weir__role_look(struct weir__agent *agent);
+
+/* In the agent's thread, in the role, with the lock held: calls the functions of the timers that
+ * are due; what they set for now waits for the next turn, so that the inbox and the descriptors
+ * have theirs. Whether there was one. */
+bool weir__agent_fire(struct weir__agent *agent);
+
+/* With the lock held. Rings for the agent's thread, if that sleeps beyond `time`. */
+void weir__agent_wake(struct weir__agent *agent, weir_time time);
+
+static inline bool weir__agent_is_elsewhere(const struct weir__agent *agent)
+{
+	return agent->forks != weir__forks();
+}
+
+static inline bool weir__agent_has_work(const struct weir__agent *agent)
+{
+	return agent->inbox.first != NULL || agent->withdrawn.first != NULL || agent->stopping;
+}
+
+#endif
