@@ -1,29 +1,14 @@
-/* lease: the agent: its thread and its inbox. See agent.h; timer.c and role.c are the rest.
- *
- * SLEEP. The agent's thread says `asleep` and until when, under the lock, before it waits. Whoever
- * brings something that is wanted sooner takes the word back and rings, or sets the timer that ends
- * the sleep. So a bell is rung once for each sleep at most, and a timer that is later than the next
- * one costs no system call. A timer that is unset leaves the agent to wake up for nothing at its
- * time, which is cheaper than to tell it.
+/* lease: the agent: its thread and its inbox. See agent.h; thread.c, timer.c
+ * and role.c are the rest.
  */
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "base/boottime.h"
 #include "base/cpu.h"
 #include "base/futex.h"
 #include "lease/agent_state.h"
 
 enum { LINGER = 128 };
-
-void weir__agent_wake(struct weir__agent *agent, weir_time time)
-{
-	/* Whoever has the role looks when it gives it back. */
-	if (!agent->asleep || agent->taken || time >= agent->wakes_at)
-		return;
-	agent->asleep = false;
-	weir__poller_ring(&agent->bed);
-}
 
 /* ---- in the agent's thread, in the role, with the lock held ---------------------------------- */
 
@@ -160,27 +145,10 @@ int weir__agent_new(const struct weir__agent_work *work, void *self, struct weir
 	}
 	agent->work = work;
 	agent->self = self;
+	agent->run = run;
 	agent->forks = weir__forks();
 	*ret_agent = agent;
 	return 0;
-}
-
-int weir__agent_start(struct weir__agent *agent)
-{
-	int error = 0;
-
-	if (weir__agent_is_elsewhere(agent))
-		return -ESHUTDOWN;
-	if (WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE))
-		return 0;
-	weir__lock(&agent->lock);
-	if (!agent->started) {
-		error = weir__worker_start(&agent->thread, "weir-agent", run, agent);
-		if (error == 0)
-			WEIR__STORE(&agent->started, true, __ATOMIC_RELEASE);
-	}
-	weir__unlock(&agent->lock);
-	return error;
 }
 
 void weir__agent_stop(struct weir__agent *agent)
@@ -196,12 +164,6 @@ void weir__agent_stop(struct weir__agent *agent)
 	weir__poller_done(&agent->bed);
 	weir__poller_done(&agent->watching);
 	weir__free(agent);
-}
-
-bool weir__agent_is_self(const struct weir__agent *agent)
-{
-	return WEIR__LOAD(&agent->started, __ATOMIC_ACQUIRE) &&
-	       weir__worker_is_self(&agent->thread);
 }
 
 static void queue(struct weir__agent *agent, struct weir__op *op)

@@ -1,4 +1,5 @@
-/* lease: what the files of the agent share: agent.c, timer.c and role.c. */
+/* lease: what the files of the agent share: agent.c, and below it role.c, timer.c and
+ * thread.c. */
 #ifndef WEIR_LEASE_AGENT_STATE_H
 #define WEIR_LEASE_AGENT_STATE_H
 
@@ -18,8 +19,9 @@ struct weir__agent {
 	const struct weir__agent_work *work;
 	void *self;
 	struct weir__worker thread;
-	uint32_t forks; /* of which process it is */
-	bool started;   /* read without the lock, too */
+	void (*run)(void *agent); /* what it does */
+	uint32_t forks;           /* of which process it is */
+	bool started;             /* read without the lock, too */
 	bool stopping;
 
 	/* What waits to be served. */
@@ -76,7 +78,7 @@ void weir__role_look(struct weir__agent *agent);
  * have theirs. Whether there was one. */
 bool weir__agent_fire(struct weir__agent *agent);
 
-/* With the lock held. Rings for the agent's thread, if that sleeps beyond `time`. */
+/* thread.c. With the lock held: rings for the agent's thread, if that sleeps beyond `time`. */
 void weir__agent_wake(struct weir__agent *agent, weir_time time);
 
 static inline bool weir__agent_is_elsewhere(const struct weir__agent *agent)
