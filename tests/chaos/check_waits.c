@@ -17,16 +17,24 @@ static int64_t most(int64_t a, int64_t b)
 }
 
 /* Until when a request may have been in the queue. A dead client's is until somebody notices; where
- * that is at once, the time it takes is part of what IDLE allows for. */
-static int64_t in_queue_until(const struct account *account, const struct history_op *op, bool idle)
+ * that is at once, the time it takes is part of what IDLE allows for, and whoever tries looks for
+ * the dead before it is refused. */
+static int64_t in_queue_until(const struct account *account, const struct history_op *op)
 {
 	if (op->ret != HISTORY_NEVER)
 		return op->ret;
-	if (idle && account->history->deaths_free_at_once)
+	if (account->history->deaths_free_at_once)
 		return account->death_ret[op->client];
 	return later(account->death_ret[op->client], account->history->slack == HISTORY_NEVER ?
 							     HISTORY_NEVER / 2 :
 							     account->history->slack);
+}
+
+/* Likewise until when a lease may have been held. */
+static int64_t end_of(const struct account *account, const struct lease *lease)
+{
+	return account->history->deaths_free_at_once ? lease->may_end_if_freed_at_once :
+						       lease->may_end;
 }
 
 /* ---- REFUSAL ------------------------------------------------------------------------------------
@@ -118,7 +126,7 @@ static size_t collect_events(const struct account *account, struct event *events
 		const struct lease *lease = &account->leases[i];
 
 		events[n++] = (struct event){ lease->name, lease->asked, lease->weight, SIZE_MAX };
-		events[n++] = (struct event){ lease->name, later(lease->may_end, 1),
+		events[n++] = (struct event){ lease->name, later(end_of(account, lease), 1),
 					      -(int64_t)lease->weight, SIZE_MAX };
 	}
 	for (size_t i = 0; i < history->n; i++) {
@@ -127,7 +135,7 @@ static size_t collect_events(const struct account *account, struct event *events
 		if (op->kind != HISTORY_ACQUIRE)
 			continue;
 		if (op->flags & HISTORY_WAITED) {
-			int64_t end = later(in_queue_until(account, op, false), 1);
+			int64_t end = later(in_queue_until(account, op), 1);
 
 			events[n++] = (struct event){ op->name, op->inv, QUEUED, SIZE_MAX };
 			events[n++] = (struct event){ op->name, end, -QUEUED, SIZE_MAX };
@@ -173,12 +181,6 @@ struct idle {
 	size_t n_unknown;
 };
 
-static int64_t end_of(const struct idle *idle, const struct lease *lease)
-{
-	return idle->account->history->deaths_free_at_once ? lease->may_end_if_freed_at_once :
-							     lease->may_end;
-}
-
 static int number(const void *left, const void *right)
 {
 	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -188,7 +190,7 @@ static int number(const void *left, const void *right)
 
 static void hold(struct idle *idle, const struct lease *lease)
 {
-	const int64_t when = end_of(idle, lease);
+	const int64_t when = end_of(idle->account, lease);
 	const int64_t *at = bsearch(&when, idle->ends, idle->n_ends, sizeof(*at), number);
 
 	for (size_t i = (size_t)(at - idle->ends) + 1; i <= idle->n_ends; i += i & -i)
@@ -248,7 +250,7 @@ static void collect_gaps(struct idle *idle, uint32_t name)
 		    !(op->flags & HISTORY_WAITED) || (op->ret != HISTORY_NEVER && op->result >= 0))
 			continue;
 		idle->gaps[n][0] = op->inv;
-		idle->gaps[n++][1] = in_queue_until(idle->account, op, true);
+		idle->gaps[n++][1] = in_queue_until(idle->account, op);
 	}
 	qsort(idle->gaps, n, sizeof(*idle->gaps), span_in_time);
 	for (size_t i = 0; i < n; i++) {
@@ -277,7 +279,7 @@ static void collect_ends(struct idle *idle)
 	size_t n = 0;
 
 	for (size_t i = idle->first; i < idle->end; i++) {
-		idle->ends[n++] = end_of(idle, &leases[i]);
+		idle->ends[n++] = end_of(idle->account, &leases[i]);
 		if (!leases[i].known)
 			idle->unknown[idle->n_unknown++] = i;
 	}

@@ -155,13 +155,13 @@ static void begin(const char *url, const char *options, uint32_t names, uint32_t
 		die("creating names");
 }
 
-static bool end(const char *what, int64_t slack)
+static bool end(const char *what, int64_t slack, size_t *ret_tries)
 {
 	struct history history = { .slack = slack, .deaths_free_at_once = true };
 	bool right;
 
 	recorder_history(crash.recorder, &history);
-	right = recorder_check(what, &history);
+	right = recorder_check(what, &history, ret_tries);
 	free(history.ops);
 	recorder_free(crash.recorder);
 	return right;
@@ -182,7 +182,7 @@ static bool kill_at_calls(const char *url, uint32_t most, uint32_t *ret_killed)
 		now = crash_at_calls(FEW, killed, &all);
 		killed += now;
 		finish(true);
-		right = end(NULL, 5 * WEIR_SECOND) && right;
+		right = end(NULL, 5 * WEIR_SECOND, NULL) && right;
 		if (now == 0) {
 			(void)printf("system calls cannot be traced here\n");
 			break;
@@ -223,6 +223,7 @@ int main(int argc, char **argv)
 	const char *url = read_options(argc, argv);
 	uint32_t at_calls, at_random, stopped;
 	char command[300];
+	size_t tries = 0;
 	bool right;
 
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
@@ -232,15 +233,17 @@ int main(int argc, char **argv)
 		die("mkdtemp");
 	right = kill_at_calls(url, kills / 3, &at_calls);
 
-	begin(url, "heartbeat=200ms", 2, 3);
+	begin(url, "heartbeat=200ms", 3, 3);
 	at_random = crash_at_random(kills > at_calls ? kills - at_calls : 0);
 	finish(true);
-	right = end("at random", 5 * WEIR_SECOND) && right;
+	right = end("at random", 5 * WEIR_SECOND, &tries) && right;
+	if (tries == 0)
+		die("no try was judged");
 
 	begin(url, "min_ttl=50ms&heartbeat=200ms", 1, 1);
 	stopped = crash_by_stopping(8);
 	finish(true);
-	right = end("stopped", 10 * WEIR_SECOND) && right;
+	right = end("stopped", 10 * WEIR_SECOND, NULL) && right;
 
 	(void)snprintf(command, sizeof(command), "rm -rf '%s'", crash.directory);
 	if (right && system(command) != 0)

@@ -124,7 +124,8 @@ static void work(uint32_t client)
 	mine = open_store();
 	for (;;) {
 		uint32_t name = rng_below(&crash.rng, crash.names);
-		uint32_t what = rng_below(&crash.rng, 8);
+		/* A refusal can be judged where nobody is in the queue: that is so in the last. */
+		uint32_t what = name + 1 < crash.names ? rng_below(&crash.rng, 8) : 0;
 		weir_time deadline = what == 0 ? 0 : weir_after(what * 100 * WEIR_MS);
 		struct weir_lease *lease = acquire(client, name, 1 + rng_below(&crash.rng, 2), TTL,
 						   deadline, 0);

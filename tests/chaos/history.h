@@ -71,7 +71,8 @@ struct history {
 	int64_t guard; /* HONESTY: by how much a client's idea of the end comes early; at least 0 */
 	int64_t slack; /* IDLE: how long a call may take to arrive, and a grant; HISTORY_NEVER: not
 			  checked */
-	bool deaths_free_at_once; /* IDLE: a dead client's permits come back without its TTL */
+	bool deaths_free_at_once; /* IDLE, REFUSAL: a dead client's permits come back without its
+				     TTL, and nobody is refused because of them */
 };
 
 enum { HISTORY_CHECKS = 10 };

@@ -75,7 +75,7 @@ void recorder_history(const struct recorder *recorder, struct history *history)
 			history->ops[history->n++] = recorder->ops[i];
 }
 
-bool recorder_check(const char *what, const struct history *history)
+bool recorder_check(const char *what, const struct history *history, size_t *ret_tries)
 {
 	struct history_report report;
 	FILE *file;
@@ -88,6 +88,8 @@ bool recorder_check(const char *what, const struct history *history)
 			     "tries, %zu waits, %zu places\n",
 			     what, history->n, report.leases, report.deaths, report.unknown,
 			     report.tries_judged, report.waits_judged, report.order_judged);
+	if (ret_tries != NULL)
+		*ret_tries = report.tries_judged;
 	if (report.found[0] == 0)
 		return true;
 	for (int i = 1; i <= HISTORY_CHECKS; i++)
