@@ -94,7 +94,7 @@ static int dispatch(void *arg, intptr_t *value)
 	if (worker->index == 0 && engine->config->progress)
 		weir_future_unref(weir_spawn(tick, worker));
 	while (true) {
-		struct entry *entry = weir__queue_take(engine);
+		struct entry *entry = weir__queue_take(worker);
 
 		if (!entry || entry->kind == KIND_STOP) {
 			if (entry)

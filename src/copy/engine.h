@@ -33,8 +33,9 @@ struct dir {
 	uint32_t refs;        /* shared */
 	uint32_t pending;     /* shared: its walker, and entries that are not finished */
 	uint32_t depth;
-	bool existed; /* the copy was there before */
-	bool bare;    /* a root that is no directory of the tree: nothing is set on it */
+	uint32_t plain; /* shared: 1 + the mode of a new file that came out as it was asked for */
+	bool existed;   /* the copy was there before */
+	bool bare;      /* a root that is no directory of the tree: nothing is set on it */
 	struct stat st;
 
 	/* Guarded by engine->lock. */
@@ -66,9 +67,10 @@ struct entry {
 
 struct batch {
 	struct batch *next;
+	struct worker *owner; /* guarded by engine->lock, as the next two */
+	uint32_t taken;
 	uint32_t refs; /* shared */
 	uint32_t count;
-	uint32_t taken; /* guarded by engine->lock */
 	struct entry entries[];
 };
 
@@ -77,7 +79,8 @@ struct group; /* the names of one file: see links.c */
 struct worker {
 	struct engine *engine;
 	struct weir__io *io;
-	char *buffer; /* for what does not wait between reading and writing */
+	struct batch *current; /* its own in the queue, or NULL; guarded by engine->lock */
+	char *buffer;          /* for what does not wait between reading and writing */
 	pthread_t thread;
 	uint32_t index;
 	uint32_t tasks; /* that have not ended; all in this thread */
@@ -158,7 +161,7 @@ void weir__batch_unref(struct batch *batch);
 void weir__queue_put(struct engine *engine, struct batch *batch, bool wait);
 void weir__queue_free(struct engine *engine);
 /* The next entry; NULL when there will be none. */
-struct entry *weir__queue_take(struct engine *engine);
+struct entry *weir__queue_take(struct worker *worker);
 
 /* dirs.c: nodes and their descriptors. */
 struct dir *weir__dir_new(struct dir *parent, const char *name, const char *dst_name);
@@ -220,8 +223,9 @@ int weir__data_copy(struct file *file);
 int weir__data_verify(struct file *file);
 int weir__bulk_copy(struct file *file);
 void weir__bulk_help(struct worker *worker, void *arg);
+/* From one open file to another, of which *now is true now. */
 int weir__meta_fd(struct engine *engine, int src, int dst, const struct stat *st, mode_t mode,
-		  bool existed);
+		  bool inherits, const struct stat *now);
 int weir__meta_path(struct engine *engine, int src, int dst_dir, const char *name,
 		    const struct stat *st);
 int weir__special_copy(struct engine *engine, struct entry *entry, int fd, const struct stat *st);

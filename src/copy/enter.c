@@ -134,6 +134,7 @@ static int complete_once(void *arg)
 	struct engine *engine = entering->worker->engine;
 	struct dir *dir = entering->dir;
 	mode_t mode = NO_MODE;
+	struct stat now;
 	int result;
 
 	if (engine_has(engine, WEIR_COPY_MODES))
@@ -144,8 +145,10 @@ static int complete_once(void *arg)
 	result = weir__dir_pin(engine, dir);
 	if (result < 0)
 		return result;
-	result = weir__meta_fd(engine, dir->src, dir->dst, &dir->st, mode,
-			       !dir->parent || dir->parent->existed);
+	result = fstat(dir->dst, &now) < 0 ? -errno : 0;
+	if (result == 0)
+		result = weir__meta_fd(engine, dir->src, dir->dst, &dir->st, mode,
+				       !dir->parent || dir->parent->existed, &now);
 	if (result == 0 && engine_has(engine, WEIR_COPY_FSYNC) && fsync(dir->dst) < 0)
 		result = -errno;
 	weir__dir_unpin(engine, dir);

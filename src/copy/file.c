@@ -101,6 +101,29 @@ static int publish(struct file *file)
 	return 0;
 }
 
+/* What the new file is like before anything is set on it. Who gets it, and with which mode, is up
+ * to its directory (set-group-ID, a default list); where one came out as it was asked for, so does
+ * the next, and need not be looked at. That is not relied upon where a privilege goes with it. */
+static int look_at_new(struct file *file, struct stat *now)
+{
+	const struct engine *engine = file->worker->engine;
+	uint32_t *plain = &file->entry->dir->plain;
+
+	if (__atomic_load_n(plain, __ATOMIC_RELAXED) == file->made + 1 &&
+	    (final_mode(file) & (S_ISUID | S_ISGID)) == 0) {
+		now->st_mode = S_IFREG | file->made;
+		now->st_uid = engine->uid;
+		now->st_gid = engine->gid;
+		return 0;
+	}
+	if (fstat(file->dst, now) < 0)
+		return -errno;
+	if (now->st_mode == (S_IFREG | file->made) && now->st_uid == engine->uid &&
+	    now->st_gid == engine->gid)
+		__atomic_store_n(plain, file->made + 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
 static int fill_and_publish(struct file *file)
 {
 	struct engine *engine = file->worker->engine;
@@ -114,8 +137,10 @@ static int fill_and_publish(struct file *file)
 	if (result == 0 && engine_has(engine, WEIR_COPY_VERIFY))
 		result = weir__data_verify(file);
 	if (result == 0)
+		result = look_at_new(file, &now);
+	if (result == 0)
 		result = weir__meta_fd(engine, file->src, file->dst, &file->st, final_mode(file),
-				       file->entry->dir->existed);
+				       file->entry->dir->existed, &now);
 	if (result == 0 && engine_has(engine, WEIR_COPY_FSYNC) && fsync(file->dst) < 0)
 		result = -errno;
 	return result < 0 ? result : publish(file);
@@ -153,6 +178,8 @@ static bool is_unchanged(const struct file *file, const struct stat *old)
 static int refresh(struct file *file)
 {
 	struct engine *engine = file->worker->engine;
+	mode_t mode = engine_has(engine, WEIR_COPY_MODES) ? file->st.st_mode & 07777 : NO_MODE;
+	struct stat now;
 	int fd;
 	int result;
 
@@ -163,9 +190,9 @@ static int refresh(struct file *file)
 			      STAY_BELOW);
 	if (fd < 0)
 		return fd;
-	result = weir__meta_fd(
-		engine, file->src, fd, &file->st,
-		engine_has(engine, WEIR_COPY_MODES) ? file->st.st_mode & 07777 : NO_MODE, false);
+	result = fstat(fd, &now) < 0 ? -errno : 0;
+	if (result == 0)
+		result = weir__meta_fd(engine, file->src, fd, &file->st, mode, false, &now);
 	(void)close(fd);
 	return result;
 }

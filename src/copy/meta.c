@@ -26,7 +26,8 @@ static struct side side_of(int fd, bool by_path)
 {
 	struct side side = { .fd = fd, .by_path = by_path };
 
-	(void)snprintf(side.path, sizeof(side.path), "/proc/self/fd/%d", fd);
+	if (by_path)
+		(void)snprintf(side.path, sizeof(side.path), "/proc/self/fd/%d", fd);
 	return side;
 }
 
@@ -185,31 +186,28 @@ static int give(struct engine *engine, int fd, const struct stat *st, const stru
 }
 
 int weir__meta_fd(struct engine *engine, int src, int dst, const struct stat *st, mode_t mode,
-		  bool inherits)
+		  bool inherits, const struct stat *now)
 {
 	struct side from = side_of(src, false);
 	struct side to = side_of(dst, false);
 	struct timespec times[2];
-	struct stat now;
 	bool changed = false;
 	int result;
 	int given;
 
-	if (fstat(dst, &now) < 0)
-		return -errno;
-	given = give(engine, dst, st, &now);
+	given = give(engine, dst, st, now);
 	if (given < 0)
 		return given;
 	if (given == NOT_GIVEN && mode != NO_MODE)
 		mode &= ~(mode_t)(S_ISUID | S_ISGID);
 	result = copy_xattrs(engine, &from, &to, inherits, &changed);
-	if (result == -EACCES && fchmod(dst, (now.st_mode & 07777) | 0200) == 0) {
+	if (result == -EACCES && fchmod(dst, (now->st_mode & 07777) | 0200) == 0) {
 		/* Attributes are for those who may write, an open descriptor or not. */
 		result = copy_xattrs(engine, &from, &to, inherits, &changed);
-		mode = mode == NO_MODE ? now.st_mode & 07777 : mode;
+		mode = mode == NO_MODE ? now->st_mode & 07777 : mode;
 	}
 	if (mode != NO_MODE &&
-	    (given != GIVEN_BEFORE || changed || mode != (now.st_mode & 07777)) &&
+	    (given != GIVEN_BEFORE || changed || mode != (now->st_mode & 07777)) &&
 	    fchmod(dst, mode) < 0 && result == 0)
 		result = -errno;
 	if (engine_has(engine, WEIR_COPY_TIMES | WEIR_COPY_ATIMES)) {

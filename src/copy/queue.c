@@ -46,21 +46,56 @@ void weir__queue_put(struct engine *engine, struct batch *batch, bool wait)
 	(void)weir_sem_release(&engine->ready, count);
 }
 
-struct entry *weir__queue_take(struct engine *engine)
+/* With the lock held, and something in the queue: the batch to take from. Owned batches are always
+ * the first ones of the queue, and no more than there are threads. */
+static struct batch *choose(struct worker *worker)
 {
+	struct batch *batch = worker->current;
+
+	if (batch)
+		return batch;
+	for (batch = worker->engine->first; batch; batch = batch->next) {
+		if (!batch->owner) {
+			batch->owner = worker;
+			worker->current = batch;
+			return batch;
+		}
+	}
+	return worker->engine->first;
+}
+
+static void unlink_batch(struct engine *engine, struct batch *batch)
+{
+	struct batch *before = NULL;
+	struct batch *at = engine->first;
+
+	for (; at != batch; at = at->next)
+		before = at;
+	if (before)
+		before->next = batch->next;
+	else
+		engine->first = batch->next;
+	if (engine->last == batch)
+		engine->last = before;
+	if (batch->owner)
+		batch->owner->current = NULL;
+}
+
+/* Each thread keeps to a batch of its own, and so to a directory: two that make files in the same
+ * one wait for each other inside the kernel. Who finds only batches of others helps with those. */
+struct entry *weir__queue_take(struct worker *worker)
+{
+	struct engine *engine = worker->engine;
 	struct entry *entry;
 	struct batch *batch;
 
 	if (weir_sem_acquire(&engine->ready, 1) < 0)
 		return NULL;
 	(void)pthread_mutex_lock(&engine->lock);
-	batch = engine->first;
+	batch = choose(worker);
 	entry = &batch->entries[batch->taken++];
-	if (batch->taken == batch->count) {
-		engine->first = batch->next;
-		if (!engine->first)
-			engine->last = NULL;
-	}
+	if (batch->taken == batch->count)
+		unlink_batch(engine, batch);
 	(void)pthread_mutex_unlock(&engine->lock);
 	COUNT(engine, queued, (uint32_t)-1);
 	if (entry->kind == KIND_ENTRY)

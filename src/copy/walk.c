@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BUFFER = 32 * 1024, BATCH_MOST = 64 };
+enum { BUFFER = 32 * 1024, BATCH_MOST = 128 };
 
 struct raw { /* linux_dirent64 */
 	uint64_t ino;
@@ -135,10 +135,8 @@ static int put(struct walk *walk, struct raw **found, size_t n)
 static int share_out(struct walk *walk, size_t n)
 {
 	struct frame *frame = walk->frame;
-	uint32_t threads = walk->worker->engine->threads;
 	size_t files = 0;
 	size_t bytes = 0;
-	size_t most;
 
 	for (size_t i = 0; i < n; i++)
 		bytes += walk->found[i]->type == DT_DIR ? strlen(walk->found[i]->name) + 1 : 0;
@@ -160,12 +158,9 @@ static int share_out(struct walk *walk, size_t n)
 	}
 	(void)__atomic_add_fetch(&frame->dir->pending, (uint32_t)(n - files), __ATOMIC_RELAXED);
 	COUNT(walk->worker->engine, found, n);
-	/* Few entries are many batches, so that every thread gets some. */
-	most = files / (2 * (size_t)threads) + 1;
-	if (most > BATCH_MOST)
-		most = BATCH_MOST;
-	for (size_t i = 0; i < files; i += most) {
-		int result = put(walk, walk->found + i, files - i < most ? files - i : most);
+	for (size_t i = 0; i < files; i += BATCH_MOST) {
+		size_t rest = files - i;
+		int result = put(walk, walk->found + i, rest < BATCH_MOST ? rest : BATCH_MOST);
 
 		if (result < 0)
 			return result;
