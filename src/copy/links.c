@@ -93,26 +93,34 @@ static bool is_the_copy(const struct group *group, int dir, const char *name)
 	       st.st_dev == group->dst_dev;
 }
 
+/* Links the copy to a name that is free: 0 when that is a link to it, -EEXIST when it was not. */
+static int link_new(const struct group *group, int to, const char *name)
+{
+	if (linkat(group->dir->dst, group->name, to, name, 0) < 0)
+		return -errno;
+	if (is_the_copy(group, to, name))
+		return 0;
+	/* Somebody has put something else in its place meanwhile. */
+	(void)unlinkat(to, name, 0);
+	return -ESTALE;
+}
+
 /* With both directories pinned. */
 static int link_to(struct file *file, const struct group *group)
 {
-	int from = group->dir->dst;
 	int to = file->entry->dir->dst;
 	const char *name = file->entry->dst_name;
 	char temp[40];
-	int result = 0;
+	int result = link_new(group, to, name);
 
-	if (is_the_copy(group, to, name))
-		return 0;
+	if (result != -EEXIST || is_the_copy(group, to, name))
+		return result == -EEXIST ? 0 : result;
 	weir__temp_name(file->worker->engine, temp, sizeof(temp));
-	if (linkat(from, group->name, to, temp, 0) < 0)
-		return -errno;
-	if (!is_the_copy(group, to, temp))
-		result = -ESTALE;
-	else if (renameat(to, temp, to, name) < 0)
+	result = link_new(group, to, temp);
+	if (result == 0 && renameat(to, temp, to, name) < 0) {
 		result = -errno;
-	if (result < 0)
 		(void)unlinkat(to, temp, 0);
+	}
 	return result;
 }
 
