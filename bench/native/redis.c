@@ -6,6 +6,8 @@
  *               script (one SET) on a connection of the same kind, in turns
  * commands      scripts that the server ran for a thousand pairs
  * threads       pairs in a second by 64 threads of one process, beside one thread
+ * load          the same, beside our own scripts sent as redis-benchmark sends commands: by one
+ *               thread over 50 connections, with pipelines of 16
  * wake          from a release through one handle until a waiter of another one holds, beside PING
  * waiters       a hand-over while 10,000 wait in the queue, beside one while 10 wait
  * Prints lines of `key value`. tests/support/with_redis.py starts a server for it. */
@@ -20,6 +22,8 @@
 #include <unistd.h>
 #include <weir/lease.h>
 #include <weir/task.h>
+
+#include "redis_load.h"
 
 static const char *url;
 static int rounds = 20;
@@ -220,6 +224,25 @@ static void threads(struct weir_store *store)
 	printf("threads_ratio %.2f\n", part(ratio, (size_t)n, 0.5));
 }
 
+static void one_pair(void *store)
+{
+	give(take(store, "crowd", 10000));
+}
+
+static void load(struct weir_store *store)
+{
+	double ratio[100], raw[100], many[100];
+	int n = rounds / 4 + 1;
+
+	for (int i = 0; i < n; i++) {
+		raw[i] = redis_load(dial, one_pair, store, 20000);
+		many[i] = crowd_rate(store, 64, 300);
+		ratio[i] = many[i] / raw[i];
+	}
+	printf("raw_pairs_per_s %.0f\n", part(raw, (size_t)n, 0.5));
+	printf("load_ratio %.2f\n", part(ratio, (size_t)n, 0.5));
+}
+
 /* ---- hand-over ------------------------------------------------------------------------------- */
 
 enum { HANDS = 400 };
@@ -371,6 +394,7 @@ int main(int argc, char **argv)
 	ASK(pair, store, fd);
 	ASK(commands, store, fd);
 	ASK(threads, store);
+	ASK(load, store);
 	ASK(wake, store, fd);
 	ASK(waiters, store);
 	weir_store_close(store);
