@@ -143,6 +143,7 @@ int command_show(const struct options *options);
 int command_limit(const struct options *options);
 int command_evict(const struct options *options);
 int command_doctor(const struct options *options);
+int command_store(const struct options *options);
 
 /* ---- help.c ---- */
 

@@ -13,7 +13,7 @@ static int (*const commands[CMD_COUNT])(const struct options *options) = {
 	[CMD_RENEW] = command_renew,   [CMD_RELEASE] = command_release,
 	[CMD_LS] = command_ls,         [CMD_SHOW] = command_show,
 	[CMD_LIMIT] = command_limit,   [CMD_EVICT] = command_evict,
-	[CMD_DOCTOR] = command_doctor,
+	[CMD_DOCTOR] = command_doctor, [CMD_STORE] = command_store,
 };
 
 /* If a standard descriptor is closed, the next file to be opened would take its place: the

@@ -133,6 +133,9 @@ static int set_value(struct options *options, const struct option_spec *spec, co
 	case OPT_REQUEST_ID:
 		options->request_id = value;
 		break;
+	case OPT_GRANT:
+		options->grant = value;
+		break;
 	case OPT_STORE:
 		options->store = value;
 		break;

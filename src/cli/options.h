@@ -18,6 +18,7 @@ enum command_id {
 	CMD_LIMIT,
 	CMD_EVICT,
 	CMD_DOCTOR,
+	CMD_STORE,
 	CMD_COUNT,
 };
 
@@ -37,6 +38,7 @@ enum option_id {
 	OPT_REQUEST_ID,
 	OPT_ALL,
 	OPT_WATCH,
+	OPT_GRANT,
 	OPT_STORE,
 	OPT_QUIET,
 	OPT_VERBOSE,
@@ -101,6 +103,7 @@ struct options {
 	const char *request_id;
 	bool all;
 	bool watch;
+	const char *grant;
 	const char *store;
 	bool quiet;
 	bool verbose;

@@ -6,6 +6,7 @@
 #define RENEW (1u << CMD_RENEW)
 #define SHOW (1u << CMD_SHOW)
 #define EVICT (1u << CMD_EVICT)
+#define STORE (1u << CMD_STORE)
 #define ALL_COMMANDS ((1u << CMD_COUNT) - 1)
 
 const struct command_spec command_specs[CMD_COUNT] = {
@@ -79,6 +80,14 @@ const struct command_spec command_specs[CMD_COUNT] = {
 		"well; 1: something wants attention; 69: the store cannot be used.",
 		false,
 	},
+	[CMD_STORE] = {
+		"store",
+		"init [OPTION...]",
+		"make or migrate the store",
+		"Every command does that when it must and may. In a database, it may be for an\n"
+		"administrator to do it, and to let others in: see weir-postgres(7).",
+		false,
+	},
 };
 
 const struct option_spec option_specs[] = {
@@ -132,6 +141,8 @@ const struct option_spec option_specs[] = {
 	{ OPT_WATCH, 0, "watch", NULL, VALUE_NONE, NULL,
 	  "show it again and again, until interrupted",
 	  "Every half second; on a terminal in place, else one picture after the other.", SHOW },
+	{ OPT_GRANT, 0, "grant", NULL, VALUE_TEXT, "ROLE", "let this role of the database use it",
+	  "It may call the store's functions, and look at nothing else. PostgreSQL only.", STORE },
 	{ OPT_STORE, 0, "store", NULL, VALUE_STORE, "URL",
 	  "where semaphores live, else $WEIR_STORE",
 	  "sqlite:PATH is a file of this machine. The default is "

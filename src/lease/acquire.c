@@ -132,7 +132,8 @@ static void pass_on(struct weir_store *store, struct weir_lease *lease, struct w
 {
 	struct weir__op release = { .verb = WEIR__RELEASE,
 				    .name = op->name,
-				    .slot_hint = op->grant.slot + 1 };
+				    .slot_hint = op->grant.slot + 1,
+				    .weight = op->grant.weight };
 
 	memcpy(release.token, op->grant.token, WEIR_TOKEN_SIZE);
 	if (memcmp(lease->token, release.token, WEIR_TOKEN_SIZE) == 0)

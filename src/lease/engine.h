@@ -68,7 +68,8 @@ struct weir__op {
 	bool private_id;        /* it was drawn for this request: nobody else will ask under it */
 	uint8_t token[WEIR_TOKEN_SIZE]; /* REQUEST: the one to have, if it is a new lease */
 	struct weir_lease *lease;       /* REQUEST: allocated, to be filled when granted */
-	uint32_t slot_hint;             /* RENEW, RELEASE: the slot plus one, if it is known */
+	uint32_t slot_hint;             /* RENEW, RELEASE: the slot plus one, if it is known; then
+					   its weight is, too */
 	uint32_t max_rows;
 	const char *const *names;
 	size_t n_names;

@@ -54,6 +54,7 @@ static void renew(struct weir_lease *lease)
 		.verb = WEIR__RENEW,
 		.name = lease->name,
 		.slot_hint = lease->slot + 1,
+		.weight = lease->weight,
 		.ttl = lease->ttl,
 		.sent = weir__boottime(),
 		.done = renewed,

@@ -25,6 +25,7 @@ static int ask_about(struct weir_lease *lease, struct weir__op *op)
 	op->name = lease->name;
 	op->lease = lease;
 	op->slot_hint = lease->slot + 1;
+	op->weight = lease->weight;
 	if (op->verb == WEIR__RENEW)
 		op->sent = weir__boottime();
 	memcpy(op->token, lease->token, WEIR_TOKEN_SIZE);

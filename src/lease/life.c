@@ -183,6 +183,7 @@ static void ask_to_end(struct weir_lease *lease, struct weir__op *op, const char
 	op->verb = WEIR__RELEASE;
 	op->name = name;
 	op->slot_hint = lease->slot + 1;
+	op->weight = lease->weight;
 	memcpy(op->token, lease->token, WEIR_TOKEN_SIZE);
 	lease->store->engine->submit(lease->store, op);
 }

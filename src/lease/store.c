@@ -136,7 +136,8 @@ static void close_lease(struct weir_store *store, struct weir_lease *lease)
 {
 	struct weir__op op = { .verb = WEIR__RELEASE,
 			       .name = lease->name,
-			       .slot_hint = lease->slot + 1 };
+			       .slot_hint = lease->slot + 1,
+			       .weight = lease->weight };
 	bool ask;
 	bool orphan;
 

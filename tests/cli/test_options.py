@@ -7,7 +7,7 @@ import sys
 
 from support import check, main
 
-COMMANDS = ["run", "acquire", "renew", "release", "ls", "show", "limit", "evict", "doctor"]
+COMMANDS = ["run", "acquire", "renew", "release", "ls", "show", "limit", "evict", "doctor", "store"]
 
 
 def fits_a_screen(text):
@@ -113,6 +113,9 @@ WRONG = [
     ["evict", "nobody", "--all"],
     ["evict", "a", "xyz"],
     ["doctor", "more"],
+    ["store"],
+    ["store", "init", "more"],
+    ["store", "init", "--grant", "app"],
     ["run", "--store", "nonsense:", "a", "true"],
     ["run", "--store", "sqlite:", "a", "true"],
     ["run", "--store", "/tmp/without-a-scheme", "a", "true"],

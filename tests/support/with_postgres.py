@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs a command with a PostgreSQL server of its own.
 
-    with_postgres.py unix|tcp|tls|pool|pool+direct COMMAND [ARG...]
+    with_postgres.py unix|durable|tcp|tls|pool|pool+direct COMMAND [ARG...]
 
 POSTGRES_URL in an argument becomes the server's URL, POSTGRES_DIR the directory its socket is in. The
-server listens on a socket and a free port of this host, and is reached by one of them, with TLS and
+server listens on a socket and a free port of this host, and is reached by one of them (durable: by the
+socket, and it waits for the disk, which the others do not), with TLS and
 certificates made for the occasion, or through a pgbouncer that pools transactions, and then perhaps
 knows where the server itself is. It is started again
 if it ends, and it and all its files are gone when the command has ended. Exits with the command's
@@ -106,20 +107,26 @@ class Server:
                     f"sslmode=verify-full&sslrootcert={self.directory}/ca.pem")
 
     def start(self):
+        # After a kill -9, what the old one has left behind may need a moment to go.
+        for _ in range(100):
+            if self.try_start():
+                return
+            time.sleep(0.1)
+        sys.exit(f"postgres does not start:\n{(self.directory / 'log').read_text()}")
+
+    def try_start(self):
         command = [str(self.bin / "postgres"), "-D", str(self.data), "-p", str(self.port)]
         for option in self.options:
             command += ["-c", option]
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, cwd="/", stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, start_new_session=True, **as_user())
-        for _ in range(1500):
+        while self.process.poll() is None:
             if subprocess.run([self.bin / "pg_isready", "-q", "-h", self.directory, "-p",
                                str(self.port)]).returncode == 0:
-                return
-            if self.process.poll() is not None:
-                break
+                return True
             time.sleep(0.02)
-        sys.exit(f"postgres does not start:\n{(self.directory / 'log').read_text()}")
+        return False
 
     def sql(self, text, database="postgres"):
         return run([self.bin / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
@@ -192,6 +199,8 @@ def new_directory():
 def prepare(kind, server):
     """Starts a server, and its pool, if it is to have one, which is returned."""
     server.create()
+    if kind == "durable":
+        server.options.remove("fsync=off")
     if kind == "tls":
         server.use_tls()
     server.start()

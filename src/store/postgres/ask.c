@@ -56,6 +56,15 @@ static void add_survey(struct batch *batch, struct call *call)
 			names->asked++;
 }
 
+/* A request that nobody will ask for again is asked in the way that is shorter for most. */
+static enum weir__pg_verb short_way(const struct call *call)
+{
+	return call->verb == WEIR__PG_REQUEST && call->op->private_id && call->op->max_hold == 0 &&
+			       !call->sent_before ?
+		       WEIR__PG_ACQUIRE :
+		       call->verb;
+}
+
 static void add_call(struct postgres *pg, struct batch *batch, struct call *call)
 {
 	weir__pg_move(pg, call, CALL_SENT);
@@ -65,7 +74,7 @@ static void add_call(struct postgres *pg, struct batch *batch, struct call *call
 	}
 	call->sent = pg->sent;
 	if (call->verb != WEIR__PG_LIST) {
-		if (add(batch, call->verb, call->name, &call, 1) == NULL)
+		if (add(batch, short_way(call), call->name, &call, 1) == NULL)
 			weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
 		return;
 	}

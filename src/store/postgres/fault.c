@@ -16,12 +16,14 @@ static const struct {
 					    migrated */
 	{ "3F000", WEIR__PG_MISSING },   /* no such schema */
 	{ "40", WEIR__PG_LATER },        /* serialization failure, deadlock */
-	{ "42501", WEIR__PG_FORBIDDEN }, { "42883", WEIR__PG_MISSING }, /* no such function */
-	{ "42P01", WEIR__PG_MISSING },                                  /* no such table */
-	{ "53", WEIR__PG_LATER },     /* too many connections, no memory, no disk */
-	{ "55P03", WEIR__PG_LATER },  /* the lock could not be had in time */
-	{ "57014", WEIR__PG_LATER },  /* cancelled, or it took too long */
-	{ "57", WEIR__PG_ELSEWHERE }, /* it is being shut down, has crashed, is starting */
+	{ "42501", WEIR__PG_FORBIDDEN },
+	{ "42883", WEIR__PG_MISSING },       /* no such function */
+	{ "42P01", WEIR__PG_MISSING },       /* no such table */
+	{ "53", WEIR__PG_LATER },            /* too many connections, no memory, no disk */
+	{ "55P03", WEIR__PG_LATER },         /* the lock could not be had in time */
+	{ "57014", WEIR__PG_LATER },         /* cancelled, or it took too long */
+	{ "WE001", WEIR__PG_AT_ONCE_AGAIN }, /* of release() in verbs.sql */
+	{ "57", WEIR__PG_ELSEWHERE },        /* it is being shut down, has crashed, is starting */
 };
 
 enum weir__pg_fault weir__pg_fault_of(const char *code)

@@ -3,11 +3,12 @@
 #define WEIR_STORE_POSTGRES_FAULT_H
 
 enum weir__pg_fault {
-	WEIR__PG_LATER,      /* it cannot now: ask again, on the same connection */
-	WEIR__PG_ELSEWHERE,  /* it is not the one to ask any more: connect anew */
-	WEIR__PG_FORBIDDEN,  /* the user may not */
-	WEIR__PG_MISSING,    /* the schema, or something of it, is not there */
-	WEIR__PG_NEVER_EVER, /* asking again will not help */
+	WEIR__PG_AT_ONCE_AGAIN, /* what we believed was wrong: ask again without */
+	WEIR__PG_LATER,         /* it cannot now: ask again, on the same connection */
+	WEIR__PG_ELSEWHERE,     /* it is not the one to ask any more: connect anew */
+	WEIR__PG_FORBIDDEN,     /* the user may not */
+	WEIR__PG_MISSING,       /* the schema, or something of it, is not there */
+	WEIR__PG_NEVER_EVER,    /* asking again will not help */
 };
 
 /* By the five letters of SQLSTATE; NULL: the connection was lost. */

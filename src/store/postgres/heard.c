@@ -13,6 +13,7 @@ enum {
 	POLL_WIDTH = 10, /* numbers about one waiter */
 	MOST_NUMBERS = 9,
 	NUMBERS_OF_LEASE = 7,
+	NUMBERS_OF_SHORT_WAY = 3, /* slot and fence; the rest is as asked */
 };
 
 static const char nonsense[] = "its answer is not understood";
@@ -75,8 +76,7 @@ static void read_token(uint8_t *token, const int64_t *halves)
 }
 
 /* Of seven numbers, the first of which is 0: see lease() in rules.sql. */
-static void take_grant(struct postgres *pg, struct weir__grant *grant, const uint8_t *token,
-		       const int64_t *number)
+static void take_grant(struct weir__grant *grant, const uint8_t *token, const int64_t *number)
 {
 	*grant = (struct weir__grant){
 		.weight = (uint32_t)number[1],
@@ -87,8 +87,6 @@ static void take_grant(struct postgres *pg, struct weir__grant *grant, const uin
 		.ttl = time_of(number[6]),
 	};
 	memcpy(grant->token, token, WEIR_TOKEN_SIZE);
-	if (grant->ttl > pg->longest)
-		pg->longest = grant->ttl;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -101,11 +99,21 @@ static void granted(struct postgres *pg, struct call *call, const int64_t *numbe
 	memcpy(token, call->token, sizeof(token));
 	if (n >= NUMBERS_OF_LEASE + 2)
 		read_token(token, number + NUMBERS_OF_LEASE);
-	if (n < NUMBERS_OF_LEASE) {
+	if (n == NUMBERS_OF_SHORT_WAY) {
+		const struct weir__op *op = call->op;
+		const int64_t all[NUMBERS_OF_LEASE] = { 0, op->weight, number[1], number[2] };
+
+		take_grant(&call->op->grant, token, all);
+		call->op->grant.left = call->op->grant.ttl = op->ttl;
+		call->op->grant.hard_left = WEIR_NEVER;
+	} else if (n >= NUMBERS_OF_LEASE) {
+		take_grant(&call->op->grant, token, number);
+	} else {
 		weir__pg_refuse(pg, call, -EPROTO, nonsense);
 		return;
 	}
-	take_grant(pg, &call->op->grant, token, number);
+	if (call->op->grant.ttl > pg->longest)
+		pg->longest = call->op->grant.ttl;
 	weir__pg_answer(pg, call, 0);
 }
 
@@ -270,8 +278,9 @@ void weir__pg_quote(struct postgres *pg, const PGresult *result, char *why, size
 	weir__pg_redact(&pg->address, why);
 }
 
-/* The transaction has done nothing, so its calls are to do again, or asked about again. */
-static void take_back(struct postgres *pg, bool alone)
+/* The transaction has done nothing, so its calls are to do again, each alone, or asked about again.
+ */
+static void take_back(struct postgres *pg)
 {
 	struct calls later = pg->todo;
 
@@ -284,7 +293,7 @@ static void take_back(struct postgres *pg, bool alone)
 			call->look_again = 0;
 			if ((call->op == NULL && !call->orphan) || call->state != CALL_SENT)
 				continue;
-			call->alone = alone;
+			call->alone = true;
 			if (call->names != NULL)
 				call->names->asked = call->names->heard;
 			if (call->withdrawn && call->verb == WEIR__PG_REQUEST && !call->sent_before)
@@ -322,15 +331,14 @@ static void refuse(struct postgres *pg, int error, const char *why)
 static void hear_error(struct postgres *pg, const char *code, const char *why)
 {
 	enum weir__pg_fault fault = weir__pg_fault_of(code);
-	bool several = pg->asked->next != NULL || pg->asked->n > 1;
 
 	if (fault == WEIR__PG_ELSEWHERE) {
 		weir__pg_lost(pg, why);
 	} else if (fault == WEIR__PG_LATER) {
-		take_back(pg, several);
+		take_back(pg);
 		weir__pg_later(pg, why);
-	} else if (pg->asked->next != NULL) {
-		take_back(pg, true);
+	} else if (fault == WEIR__PG_AT_ONCE_AGAIN || pg->asked->next != NULL) {
+		take_back(pg);
 	} else {
 		refuse(pg, fault == WEIR__PG_FORBIDDEN ? -EHOSTUNREACH : -EPROTO, why);
 	}
@@ -418,7 +426,7 @@ static void hear_grant(struct postgres *pg, struct call *call, const uint8_t *to
 		       const int64_t *number)
 {
 	if (call->state != CALL_WAITING) {
-		take_grant(pg, &call->op->grant, token, number);
+		take_grant(&call->op->grant, token, number);
 		call->early = true;
 		return;
 	}
@@ -428,8 +436,7 @@ static void hear_grant(struct postgres *pg, struct call *call, const uint8_t *to
 		weir__pg_look(pg, 0);
 		return;
 	}
-	take_grant(pg, &call->op->grant, token, number);
-	weir__pg_answer(pg, call, 0);
+	granted(pg, call, number, NUMBERS_OF_LEASE);
 }
 
 static int hex(char digit)

@@ -34,10 +34,9 @@ enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, FACTS };
 
 static void ask(struct postgres *pg, enum hello what, const char *text, const char *value)
 {
-	int sent = what == HELLO_INIT ?
-			   weir__pq.PQsendQuery(pg->mouth.conn, text) :
-			   weir__pq.PQsendQueryParams(pg->mouth.conn, text, value != NULL ? 1 : 0,
-						      NULL, &value, NULL, NULL, 0);
+	int sent = value == NULL ? weir__pq.PQsendQuery(pg->mouth.conn, text) :
+				   weir__pq.PQsendQueryParams(pg->mouth.conn, text, 1, NULL, &value,
+							      NULL, NULL, 0);
 
 	pg->hello = what;
 	if (sent == 1)
@@ -58,9 +57,8 @@ static void ask_version(struct postgres *pg)
 	char text[WHY_SIZE + 400];
 
 	/* What a session is told behind a pooler would be told to others. */
-	weir__format(text, sizeof(text),
-		     "SELECT h.version, h.identity, h.incarnation%s%s FROM \"%s\".hello() h",
-		     pg->pooled ? "" : ", ", pg->pooled ? "" : pg->settings, pg->schema);
+	weir__format(text, sizeof(text), "%s%sSELECT h.version, h.server FROM \"%s\".hello() h",
+		     pg->pooled ? "" : pg->settings, pg->pooled ? "" : "; ", pg->schema);
 	ask(pg, HELLO_VERSION, text, NULL);
 }
 
@@ -157,12 +155,12 @@ static void hear_facts(struct postgres *pg, const PGresult *result)
 /* Another server may have lost what this handle was granted. */
 static void recognise(struct postgres *pg, const PGresult *result)
 {
-	const char *identity = value(result, 1);
+	const char *server = value(result, 1);
+	size_t size = strcspn(pg->server, " ");
 
-	if (pg->identity[0] != '\0' && strcmp(pg->identity, identity) != 0)
+	if (size != 0 && (strncmp(pg->server, server, size) != 0 || server[size] != ' '))
 		pg->cautious = weir__boottime() + pg->longest;
-	weir__format(pg->identity, sizeof(pg->identity), "%s", identity);
-	weir__format(pg->incarnation, sizeof(pg->incarnation), "%s", value(result, 2));
+	weir__format(pg->server, sizeof(pg->server), "%s", server);
 }
 
 static void begin(struct postgres *pg)
@@ -220,7 +218,7 @@ static void greet(struct postgres *pg, const PGresult *result)
 		ask_version(pg);
 	else if (pg->hello == HELLO_ADMIT)
 		begin(pg);
-	else if (!rows || weir__pq.PQnfields(result) < (pg->hello == HELLO_FACTS ? FACTS : 3))
+	else if (!rows || weir__pq.PQnfields(result) < (pg->hello == HELLO_FACTS ? FACTS : 2))
 		weir__pg_give_up(pg, -EPROTO, "its answer is not understood");
 	else if (pg->hello == HELLO_FACTS)
 		hear_facts(pg, result);

@@ -238,10 +238,9 @@ static char *write_settings(const struct postgres *pg, bool local)
 			", set_config('tcp_keepalives_interval', '5', false)"
 			", set_config('tcp_keepalives_count', '3', false)",
 			timeout);
-	return weir__format_new("%sset_config('statement_timeout', '%lld', %s)"
+	return weir__format_new("SELECT set_config('statement_timeout', '%lld', %s)"
 				", set_config('lock_timeout', '%lld', %s)%s%s%s%s%s%s",
-				local ? "SELECT " : "", timeout, is_local, timeout - timeout / 4,
-				is_local, more,
+				timeout, is_local, timeout - timeout / 4, is_local, more,
 				commit != NULL ? ", set_config('synchronous_commit', '" : "",
 				commit != NULL ? commit : "", commit != NULL ? "', " : "",
 				commit != NULL ? is_local : "", commit != NULL ? ")" : "");

@@ -40,6 +40,7 @@
 enum weir__pg_verb {
 	WEIR__PG_ENSURE,
 	WEIR__PG_LIMIT,
+	WEIR__PG_ACQUIRE, /* a REQUEST that may find a short way */
 	WEIR__PG_REQUEST,
 	WEIR__PG_POLL,
 	WEIR__PG_WITHDRAW,
@@ -129,9 +130,8 @@ struct postgres {
 	weir_time reaper_cadence;
 	uint32_t reaper_batch;
 
-	char identity[96];    /* of the server */
-	char incarnation[64]; /* of its memory */
-	weir_time longest;    /* the longest TTL of a lease that was granted through this handle */
+	char server[160];  /* its identity and the incarnation of its memory, two words */
+	weir_time longest; /* the longest TTL of a lease that was granted through this handle */
 	weir_time
 		cautious; /* until then, a name that is new may have been known to another server */
 	uint32_t failed;  /* attempts in a row */

@@ -9,7 +9,7 @@
 #include "store/postgres/postgres.h"
 
 enum {
-	MOST_VALUES = 15,
+	MOST_VALUES = 14,
 	DIGITS = 24,
 	TOKEN_TEXT = 2 * WEIR_TOKEN_SIZE,
 	/* A waiter is dropped after this many heartbeats of silence. */
@@ -32,17 +32,18 @@ static const struct {
 	int values;
 	bool rows; /* it returns some */
 } verbs[WEIR__PG_VERBS] = {
-	[WEIR__PG_ENSURE] = { "ensure", 5, false },
-	[WEIR__PG_LIMIT] = { "set_limit", 5, false },
-	[WEIR__PG_REQUEST] = { "request", 15, false },
-	[WEIR__PG_POLL] = { "poll", 6, false },
-	[WEIR__PG_WITHDRAW] = { "withdraw", 7, false },
-	[WEIR__PG_RENEW] = { "renew", 7, false },
+	[WEIR__PG_ENSURE] = { "ensure", 4, false },
+	[WEIR__PG_LIMIT] = { "set_limit", 4, false },
+	[WEIR__PG_ACQUIRE] = { "acquire", 14, false },
+	[WEIR__PG_REQUEST] = { "request", 14, false },
+	[WEIR__PG_POLL] = { "poll", 5, false },
+	[WEIR__PG_WITHDRAW] = { "withdraw", 6, false },
+	[WEIR__PG_RENEW] = { "renew", 6, false },
 	[WEIR__PG_RELEASE] = { "release", 6, false },
-	[WEIR__PG_EVICT] = { "evict", 5, false },
-	[WEIR__PG_REAP] = { "reap", 5, false },
+	[WEIR__PG_EVICT] = { "evict", 4, false },
+	[WEIR__PG_REAP] = { "reap", 4, false },
 	[WEIR__PG_NAMES] = { "names", 2, true },
-	[WEIR__PG_LIST] = { "list", 4, true },
+	[WEIR__PG_LIST] = { "list", 3, true },
 };
 
 int weir__pg_write_texts(struct postgres *pg)
@@ -131,11 +132,15 @@ static int64_t silence(const struct postgres *pg)
 	return microseconds(PATIENCE * pg->store->bounds.heartbeat);
 }
 
-static void add_request(struct postgres *pg, struct values *values, const struct call *call)
+static void add_request(struct postgres *pg, struct values *values, const struct call *call,
+			bool short_way)
 {
 	const struct weir__op *op = call->op;
 
-	add_number(values, op->limit);
+	if (short_way && op->limit == 0)
+		add_text(values, NULL);
+	else
+		add_number(values, op->limit);
 	add_number(values, op->weight);
 	add_number(values, microseconds(op->ttl));
 	add_number(values, microseconds(op->max_hold));
@@ -148,10 +153,13 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 	add_number(values, call->sent_before ? microseconds(2 * pg->address.timeout) : 0);
 }
 
-/* The slot of a lease, if the asker knows. */
-static int64_t slot_of(const struct weir__op *op)
+/* The slot of a lease, or a number that no slot has: the asker does not know it, or has been wrong.
+ */
+static int64_t slot_of(const struct call *call)
 {
-	return op != NULL ? (int64_t)op->slot_hint - 1 : -1;
+	return call->op != NULL && call->op->slot_hint != 0 && !call->alone ?
+		       (int64_t)call->op->slot_hint - 1 :
+		       INT32_MAX;
 }
 
 static void add_rest(struct postgres *pg, struct values *values, const struct question *question)
@@ -164,8 +172,9 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 	case WEIR__PG_LIMIT:
 		add_number(values, op->limit);
 		break;
+	case WEIR__PG_ACQUIRE:
 	case WEIR__PG_REQUEST:
-		add_request(pg, values, call);
+		add_request(pg, values, call, question->verb == WEIR__PG_ACQUIRE);
 		break;
 	case WEIR__PG_POLL:
 		add_number(values, silence(pg));
@@ -178,12 +187,13 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 		break;
 	case WEIR__PG_RENEW:
 		add_token(values, call->token);
-		add_number(values, slot_of(op));
+		add_number(values, slot_of(call));
 		add_number(values, microseconds(op->ttl));
 		break;
 	case WEIR__PG_RELEASE:
 		add_token(values, call->token);
-		add_number(values, slot_of(op));
+		add_number(values, slot_of(call));
+		add_number(values, op != NULL ? op->weight : 0);
 		break;
 	case WEIR__PG_EVICT:
 		add_token(values, call->token);
@@ -208,8 +218,7 @@ static void add_values(struct postgres *pg, struct values *values, const struct 
 	if (question->verb != WEIR__PG_REAP)
 		add_text(values, question->name);
 	/* Who is behind a pooler may be another one each time. */
-	add_text(values, pg->pooled ? NULL : pg->identity);
-	add_text(values, pg->pooled ? NULL : pg->incarnation);
+	add_text(values, pg->pooled ? NULL : pg->server);
 	add_number(values, caution(pg));
 	add_rest(pg, values, question);
 }

@@ -3,36 +3,48 @@
 -- These functions are given the row of a semaphore, which is locked, and return it changed; whoever called writes it
 -- back. Nobody but the schema's owner may call them; the operations in verbs.sql do, with their search_path.
 
--- Which server this is: one that has been promoted has another timeline. What it may have lost besides, in a crash,
--- shows in the incarnation.
-CREATE OR REPLACE FUNCTION @schema@.whereabouts(OUT identity text, OUT incarnation text) LANGUAGE plpgsql AS $$
+-- Which server this is, in words: one that has been promoted has another timeline. What it may have lost besides, in a
+-- crash, shows in the second word, if the third one says that commits do not wait for the disk. (One that does wait
+-- takes all earlier ones with it.)
+CREATE OR REPLACE FUNCTION @schema@.whereabouts() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	identity text;
+	incarnation_ uuid;
 BEGIN
 	SELECT system_identifier || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
 	INTO identity FROM pg_control_system();
-	SELECT id::text INTO incarnation FROM incarnation;
+	SELECT id INTO incarnation_ FROM incarnation;
 	IF NOT FOUND THEN
 		INSERT INTO incarnation DEFAULT VALUES ON CONFLICT DO NOTHING;
-		SELECT id::text INTO incarnation FROM incarnation;
+		SELECT id INTO incarnation_ FROM incarnation;
 	END IF;
+	RETURN identity || ' ' || incarnation_ || CASE WHEN current_setting('synchronous_commit') = 'off' THEN ' lax' ELSE '' END;
 END $$;
+
+-- The server's clock.
+CREATE OR REPLACE FUNCTION @schema@.clock() RETURNS bigint LANGUAGE sql AS $$
+	SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint
+$$;
 
 -- L10: read after the lock was taken. The server's clock may be set back: then it goes on from where it was.
 CREATE OR REPLACE FUNCTION @schema@.look_at_clock(h @schema@.semaphore) RETURNS @schema@.semaphore
 LANGUAGE plpgsql AS $$
 DECLARE
-	clock bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	reading bigint := clock();
 BEGIN
-	h.ahead := h.ahead + greatest(h.seen - clock, 0);
-	h.seen := clock;
+	h.ahead := h.ahead + greatest(h.seen - reading, 0);
+	h.seen := reading;
+	h.first := least(h.first, nullif(h.calm, 0));
 	RETURN h;
 END $$;
 
 CREATE OR REPLACE FUNCTION @schema@.save(h @schema@.semaphore) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	UPDATE semaphore SET identity = h.identity, incarnation = h.incarnation, lax = h.lax, permits = h.permits,
+	UPDATE semaphore SET server = h.server, permits = h.permits,
 		longest = h.longest, closed = h.closed, wary = h.wary, ahead = h.ahead, seen = h.seen, held = h.held,
-		holders = h.holders, waiting = h.waiting, low = h.low, fence = h.fence, ticket = h.ticket,
-		front = h.front, first = h.first, at_once = h.at_once, after_wait = h.after_wait,
+		waiting = h.waiting, low = h.low, fence = h.fence, ticket = h.ticket,
+		front = h.front, first = h.first,
+		calm = CASE WHEN h.waiting > 0 OR h.closed > 0 OR h.wary > h.seen + h.ahead THEN 0 ELSE h.first END, after_wait = h.after_wait,
 		refused = h.refused, expired = h.expired, renewals_failed = h.renewals_failed, slowest = h.slowest,
 		slots = h.slots
 	WHERE name = h.name;
@@ -84,40 +96,24 @@ BEGIN
 	RETURN least((high - 1) * 4 + (wait >> (high - 2) & 3), 127);
 END $$;
 
--- The lowest slot that is free.
-CREATE OR REPLACE FUNCTION @schema@.free_slot(h @schema@.semaphore) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-	offset_ integer := position(B'0' IN substring(h.slots FROM h.low + 1));
+-- The next free slot when *slot* was the lowest one and is taken.
+CREATE OR REPLACE FUNCTION @schema@.next_slot(slots bit varying, slot integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN CASE WHEN offset_ > 0 THEN h.low + offset_ - 1 ELSE length(h.slots) END;
-END $$;
-
--- A commit that will not wait for the disk may be lost in a crash. That there are such must not be.
-CREATE OR REPLACE FUNCTION @schema@.be_lax() RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('synchronous_commit', 'on', true);
-	RETURN true;
+	RETURN slot + coalesce(nullif(position(B'0' IN substring(slots FROM slot + 2)), 0),
+		greatest(length(slots) - slot, 1));
 END $$;
 
 -- L2: the fence rises with each grant, the slot is one that nobody has. *c* has the rest.
 CREATE OR REPLACE FUNCTION @schema@.give(INOUT h @schema@.semaphore, INOUT c @schema@.holder, now bigint, max_hold bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-	IF NOT h.lax AND current_setting('synchronous_commit') = 'off' THEN
-		h.lax := be_lax();
-	END IF;
 	h.held := h.held + c.weight;
-	h.holders := h.holders + 1;
 	h.fence := h.fence + 1;
 	h.longest := greatest(h.longest, c.ttl);
 	c.sem := h.id;
-	c.slot := free_slot(h);
-	IF c.slot < length(h.slots) THEN
-		h.slots := set_bit(h.slots, c.slot, 1);
-	ELSE
-		h.slots := h.slots || B'1';
-	END IF;
-	h.low := c.slot + 1;
+	c.slot := h.low;
+	h.low := next_slot(h.slots, c.slot);
+	h.slots := CASE WHEN c.slot < length(h.slots) THEN set_bit(h.slots, c.slot, 1) ELSE h.slots || B'1' END;
 	c.fence := h.fence;
 	c.since := now;
 	c.hard_end := CASE WHEN max_hold = 0 THEN 0 ELSE now + max_hold END;
@@ -170,11 +166,11 @@ LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE holder SET token = NULL, request = NULL WHERE sem = c.sem AND slot = c.slot;
 	h.held := h.held - c.weight;
-	h.holders := h.holders - 1;
 	h.slots := set_bit(h.slots, c.slot, 0);
 	h.low := least(h.low, c.slot);
-	IF h.holders = 0 THEN
+	IF h.held = 0 THEN
 		h.slots := B'';
+		h.low := 0;
 		IF h.waiting = 0 THEN
 			h.first := 4611686018427387904;
 		END IF;
@@ -212,19 +208,24 @@ END $$;
 -- What every operation begins with. Another server than the one that answered last under this name may not know every
 -- lease that one has granted; nor may the same one after a crash, if commits did not wait for the disk. Nobody is
 -- granted until the longest of them must be over. caution < 0: somebody knows that nothing was lost.
-CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.semaphore, now bigint, p_identity text, p_incarnation text,
-	caution bigint, most bigint) RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.semaphore, now bigint, p_server text, caution bigint, most bigint)
+RETURNS @schema@.semaphore
 LANGUAGE plpgsql AS $$
 BEGIN
-	IF p_identity IS NULL THEN
-		SELECT * INTO p_identity, p_incarnation FROM whereabouts();
+	IF p_server IS NULL THEN
+		p_server := whereabouts();
 	END IF;
-	IF h.identity <> p_identity OR h.incarnation <> p_incarnation THEN
-		IF caution >= 0 AND h.longest > 0 AND (h.identity <> p_identity OR h.lax) THEN
+	IF h.server <> p_server THEN
+		IF caution >= 0 AND h.longest > 0 AND (split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1)
+			OR (split_part(h.server, ' ', 3) = 'lax' AND split_part(h.server, ' ', 2) <> split_part(p_server, ' ', 2)))
+		THEN
 			h.closed := greatest(h.closed, now + h.longest);
 		END IF;
-		h.identity := p_identity;
-		h.incarnation := p_incarnation;
+		-- That from now on something may be lost must not be.
+		IF split_part(p_server, ' ', 3) = 'lax' THEN
+			PERFORM set_config('synchronous_commit', 'on', true);
+		END IF;
+		h.server := p_server;
 	END IF;
 	IF now >= h.first THEN
 		h := drop_dead(h, now, most);
@@ -240,13 +241,10 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.holding(h @schema@.semaphore, p_token uuid, p_slot integer, OUT c @schema@.holder)
 LANGUAGE plpgsql AS $$
 BEGIN
-	IF p_slot >= 0 THEN
-		SELECT * INTO c FROM holder WHERE sem = h.id AND slot = p_slot AND token = p_token;
-		IF FOUND THEN
-			RETURN;
-		END IF;
+	SELECT * INTO c FROM holder WHERE sem = h.id AND slot = p_slot AND token = p_token;
+	IF NOT FOUND THEN
+		SELECT * INTO c FROM holder WHERE sem = h.id AND token = p_token;
 	END IF;
-	SELECT * INTO c FROM holder WHERE sem = h.id AND token = p_token;
 END $$;
 
 -- Of a waiter: that it waits; its ticket; and, if it is next, after how long to look again because a lease expires
@@ -262,18 +260,18 @@ BEGIN
 END $$;
 
 -- A new semaphore, or the one that somebody else has just made; locked.
-CREATE OR REPLACE FUNCTION @schema@.make(p_name text, p_identity text, p_incarnation text, caution bigint,
+CREATE OR REPLACE FUNCTION @schema@.make(p_name text, p_server text, caution bigint,
 	p_permits integer, OUT made boolean, OUT h @schema@.semaphore)
 LANGUAGE plpgsql AS $$
 DECLARE
-	clock bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	reading bigint := clock();
 BEGIN
-	IF p_identity IS NULL THEN
-		SELECT * INTO p_identity, p_incarnation FROM whereabouts();
+	IF p_server IS NULL THEN
+		p_server := whereabouts();
 	END IF;
-	INSERT INTO semaphore (name, identity, incarnation, permits, seen, closed)
-	SELECT p_name, p_identity, p_incarnation, p_permits, clock,
-		CASE WHEN caution > 0 THEN clock + caution WHEN caution = 0 AND s.closed > clock THEN s.closed ELSE 0 END
+	INSERT INTO semaphore (name, server, permits, seen, closed)
+	SELECT p_name, p_server, p_permits, reading,
+		CASE WHEN caution > 0 THEN reading + caution WHEN caution = 0 AND s.closed > reading THEN s.closed ELSE 0 END
 	FROM store s
 	ON CONFLICT DO NOTHING;
 	made := FOUND;
@@ -281,7 +279,7 @@ BEGIN
 END $$;
 
 -- A lease is given back, or ended by an operator.
-CREATE OR REPLACE FUNCTION @schema@.finish(p_name text, p_identity text, p_incarnation text, caution bigint, p_token uuid,
+CREATE OR REPLACE FUNCTION @schema@.finish(p_name text, p_server text, caution bigint, p_token uuid,
 	p_slot integer, evicted boolean) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -295,7 +293,7 @@ BEGIN
 	END IF;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+	h := refresh(h, now, p_server, caution, 2147483647);
 	c := holding(h, p_token, p_slot);
 	IF c.token IS NOT NULL THEN
 		h := drop_holder(h, c);

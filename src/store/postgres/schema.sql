@@ -25,9 +25,7 @@ CREATE UNLOGGED TABLE @schema@.incarnation (
 CREATE TABLE @schema@.semaphore (
 	name text COLLATE "C" PRIMARY KEY,
 	id bigint GENERATED ALWAYS AS IDENTITY,
-	identity text NOT NULL, -- of the server that granted last
-	incarnation text NOT NULL, -- likewise
-	lax boolean NOT NULL DEFAULT false, -- something was granted by a commit that did not wait for the disk
+	server text NOT NULL, -- that answered last; see whereabouts() in rules.sql
 	permits integer NOT NULL, -- the limit; 0: paused
 	longest bigint NOT NULL DEFAULT 0, -- the longest TTL ever granted
 	closed bigint NOT NULL DEFAULT 0, -- nobody is granted before
@@ -35,14 +33,14 @@ CREATE TABLE @schema@.semaphore (
 	ahead bigint NOT NULL DEFAULT 0, -- what the server's clock was set back by
 	seen bigint NOT NULL DEFAULT 0, -- the server's clock, when it was last looked at
 	held integer NOT NULL DEFAULT 0,
-	holders integer NOT NULL DEFAULT 0,
 	waiting integer NOT NULL DEFAULT 0,
-	low integer NOT NULL DEFAULT 0, -- slots below are taken
-	fence bigint NOT NULL DEFAULT 0, -- the last one given
+	low integer NOT NULL DEFAULT 0, -- the lowest slot that is free
+	taken integer NOT NULL DEFAULT 0, -- the slot that was given last
+	fence bigint NOT NULL DEFAULT 0, -- the last one given, and so how many there were
 	ticket bigint NOT NULL DEFAULT 0, -- likewise
 	front bigint NOT NULL DEFAULT 0, -- nobody waits with a lower ticket
-	first bigint NOT NULL DEFAULT 4611686018427387904, -- nothing expires before
-	at_once bigint NOT NULL DEFAULT 0,
+	first bigint NOT NULL DEFAULT 4611686018427387904, -- nothing expires before that, or calm if that is less and not 0
+	calm bigint NOT NULL DEFAULT 0, -- until then nobody waits and nothing is to be thought of; 0: there is
 	after_wait bigint NOT NULL DEFAULT 0,
 	refused bigint NOT NULL DEFAULT 0,
 	expired bigint NOT NULL DEFAULT 0,
@@ -95,8 +93,9 @@ CREATE TABLE @schema@.wait (
 ) WITH (fillfactor = 50);
 
 CREATE VIEW @schema@.status AS
-SELECT name, permits, held, round(100.0 * held / nullif(permits, 0), 1) AS percent, holders, waiting, fence,
-	at_once AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
+SELECT name, permits, held, round(100.0 * held / nullif(permits, 0), 1) AS percent,
+	(SELECT count(*) FROM @schema@.holder WHERE sem = id AND token IS NOT NULL) AS holders, waiting, fence,
+	fence - after_wait AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
 	slowest * interval '1 microsecond' AS longest_wait,
 	CASE WHEN closed > 0 THEN to_timestamp((closed - ahead) / 1e6) END AS closed_until
 FROM @schema@.semaphore;

@@ -1,28 +1,29 @@
 -- The operations. Each is one call and locks the row of its semaphore before it looks at anything.
 --
--- identity, incarnation: of the server, as the client knows it from the connection; NULL if it cannot know.
+-- server: identity and incarnation, as the client knows them from the connection; NULL if it cannot know.
 -- caution: how long nobody may be granted under a name that is new; -1: nor need anybody wait because the server is
 -- another one. Answers are arrays of numbers; the first is 0 or more, or an error as the client's system numbers them:
 -- -2 no such semaphore, -7 too heavy, -11 full, -17 another limit, -105 too many wait, -116 no such lease.
 
-CREATE OR REPLACE FUNCTION @schema@.hello(OUT version integer, OUT identity text, OUT incarnation text)
+CREATE OR REPLACE FUNCTION @schema@.hello(OUT version integer, OUT server text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
 	s store;
-	clock bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	identity_ text;
 	longest_ bigint;
 BEGIN
-	SELECT w.identity, w.incarnation INTO identity, incarnation FROM whereabouts() w;
+	server := whereabouts();
+	identity_ := split_part(server, ' ', 1);
 	SELECT * INTO s FROM store;
-	IF s.identity <> identity THEN
-		SELECT max(longest) INTO longest_ FROM semaphore;
-		UPDATE store SET identity = hello.identity, closed = greatest(closed, clock + coalesce(longest_, 0))
-		WHERE store.identity <> hello.identity;
-	END IF;
 	version := s.version;
+	IF s.identity <> identity_ THEN
+		SELECT max(longest) INTO longest_ FROM semaphore;
+		UPDATE store SET identity = identity_, closed = greatest(closed, clock() + coalesce(longest_, 0))
+		WHERE identity <> identity_;
+	END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION @schema@.ensure(p_name text, p_identity text, p_incarnation text, caution bigint,
+CREATE OR REPLACE FUNCTION @schema@.ensure(p_name text, p_server text, caution bigint,
 	p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
@@ -31,11 +32,11 @@ BEGIN
 	IF EXISTS (SELECT FROM semaphore WHERE name = p_name) THEN
 		RETURN ARRAY[0];
 	END IF;
-	SELECT m.made INTO made FROM make(p_name, p_identity, p_incarnation, caution, p_limit) m;
+	SELECT m.made INTO made FROM make(p_name, p_server, caution, p_limit) m;
 	RETURN ARRAY[made::integer];
 END $$;
 
-CREATE OR REPLACE FUNCTION @schema@.set_limit(p_name text, p_identity text, p_incarnation text, caution bigint,
+CREATE OR REPLACE FUNCTION @schema@.set_limit(p_name text, p_server text, caution bigint,
 	p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
@@ -49,7 +50,7 @@ BEGIN
 	END IF;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+	h := refresh(h, now, p_server, caution, 2147483647);
 	h.permits := p_limit;
 	FOR w IN SELECT * FROM waiter WHERE sem = h.id AND p_limit > 0 AND weight > p_limit ORDER BY ticket LOOP
 		DELETE FROM waiter WHERE sem = h.id AND ticket = w.ticket;
@@ -61,11 +62,48 @@ BEGIN
 	RETURN ARRAY[0];
 END $$;
 
+-- The short way of what happens most: a permit is free, nobody waits, nothing is to be dropped, no id to look up. The
+-- answer is 0, slot, fence. limit: NULL if none is insisted on. Every expression costs here, so there are few.
+--
+-- The row is locked and changed in one statement. *before* only says that nothing expires yet; the time that the lease
+-- counts from is read when the lock is held, for if it must be waited for the server evaluates the statement anew.
+CREATE OR REPLACE FUNCTION @schema@.acquire(p_name text, p_server text, caution bigint, p_limit integer,
+	p_weight integer, p_ttl bigint, p_max_hold bigint, silence bigint, max_waiting integer, p_owner text,
+	p_request text, p_channel text, p_token uuid, again bigint) RETURNS bigint[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
+DECLARE
+	before bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	p_sem bigint;
+	p_slot integer;
+	p_fence bigint;
+	now bigint;
+BEGIN
+	UPDATE semaphore SET seen = greatest(before, date_part('epoch', clock_timestamp()) * 1000000), held = held + p_weight,
+		taken = low, low = CASE WHEN low >= length(slots) THEN low + 1 ELSE next_slot(slots, low) END, fence = fence + 1,
+		calm = least(calm, before + ahead + p_ttl),
+		slots = CASE WHEN low >= length(slots) THEN slots || B'1' ELSE set_bit(slots, low, 1) END
+	WHERE name = p_name AND before + ahead < calm AND seen <= before AND held + p_weight <= permits
+		AND permits = coalesce(p_limit, permits) AND longest >= p_ttl AND server = p_server
+	RETURNING id, taken, fence, seen + ahead INTO p_sem, p_slot, p_fence, now;
+	IF NOT FOUND THEN
+		RETURN request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, p_max_hold, silence, max_waiting, p_owner,
+			p_request, p_channel, p_token, again);
+	END IF;
+	UPDATE holder SET token = p_token, weight = p_weight, fence = p_fence, since = now, expires = now + p_ttl,
+		hard_end = 0, ttl = p_ttl, owner = p_owner, channels = p_channel
+	WHERE sem = p_sem AND slot = p_slot;
+	IF NOT FOUND THEN
+		INSERT INTO holder VALUES (p_sem, p_slot, p_token, p_weight, p_fence, now, now + p_ttl, 0, p_ttl, p_owner, NULL,
+			p_channel);
+	END IF;
+	RETURN ARRAY[0, p_slot, p_fence];
+END $$;
+
 -- silence: how long it may be silent while it waits, 0: it does not wait. request: NULL if nobody will ask again under
 -- the same id. again: the answer to an earlier question was lost, and for so long it may still be on its way.
-CREATE OR REPLACE FUNCTION @schema@.request(p_name text, p_identity text, p_incarnation text, caution bigint,
-	p_limit integer, p_weight integer, p_ttl bigint, p_max_hold bigint, silence bigint, max_waiting integer,
-	p_owner text, p_request text, p_channel text, p_token uuid, again bigint) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION @schema@.request(p_name text, p_server text, caution bigint, p_limit integer,
+	p_weight integer, p_ttl bigint, p_max_hold bigint, silence bigint, max_waiting integer, p_owner text,
+	p_request text, p_channel text, p_token uuid, again bigint) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
 	h semaphore;
@@ -80,14 +118,14 @@ BEGIN
 		IF p_limit = 0 THEN
 			RETURN ARRAY[-2];
 		END IF;
-		SELECT (m.h).* INTO h FROM make(p_name, p_identity, p_incarnation, caution, p_limit) m;
+		SELECT (m.h).* INTO h FROM make(p_name, p_server, caution, p_limit) m;
 	END IF;
 	IF p_limit <> 0 AND h.permits <> 0 AND p_limit <> h.permits THEN
 		RETURN ARRAY[-17, h.permits];
 	END IF;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+	h := refresh(h, now, p_server, caution, 2147483647);
 
 	-- L4: under the same id, the same lease or the same place. The token is an id, too: of a question that is asked
 	-- again because its answer was lost.
@@ -95,7 +133,7 @@ BEGIN
 		h.wary := greatest(h.wary, now + again);
 	END IF;
 	IF now < h.wary THEN
-		c := holding(h, p_token, -1);
+		c := holding(h, p_token, 2147483647);
 		SELECT * INTO w FROM waiter WHERE token = p_token AND sem = h.id;
 	END IF;
 	IF p_request IS NOT NULL AND c.token IS NULL AND w.token IS NULL THEN
@@ -131,7 +169,6 @@ BEGIN
 		c.owner := p_owner;
 		c.request := p_request;
 		c.channels := p_channel;
-		h.at_once := h.at_once + 1;
 		given := give(h, c, now, p_max_hold);
 		h := given.h;
 		answer := lease(given.c, now);
@@ -154,7 +191,7 @@ BEGIN
 END $$;
 
 -- For each token ten numbers: the lease, that it waits, or that it is gone.
-CREATE OR REPLACE FUNCTION @schema@.poll(p_name text, p_identity text, p_incarnation text, caution bigint, silence bigint,
+CREATE OR REPLACE FUNCTION @schema@.poll(p_name text, p_server text, caution bigint, silence bigint,
 	tokens uuid[]) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
@@ -173,7 +210,7 @@ BEGIN
 		-- Asking is a sign of life, so it comes before anything is dropped for silence.
 		UPDATE waiter SET silent = now + silence
 		WHERE token = ANY (tokens) AND sem = h.id AND silent > now AND silent < now + silence / 2;
-		h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+		h := refresh(h, now, p_server, caution, 2147483647);
 	END IF;
 	FOREACH p_token IN ARRAY tokens LOOP
 		one := ARRAY[-116];
@@ -181,7 +218,7 @@ BEGIN
 		IF FOUND THEN
 			one := place(h, p_ticket, now);
 		ELSE
-			c := holding(h, p_token, -1);
+			c := holding(h, p_token, 2147483647);
 			IF c.token IS NOT NULL THEN
 				one := lease(c, now);
 			END IF;
@@ -192,7 +229,7 @@ BEGIN
 	RETURN answers;
 END $$;
 
-CREATE OR REPLACE FUNCTION @schema@.withdraw(p_name text, p_identity text, p_incarnation text, caution bigint,
+CREATE OR REPLACE FUNCTION @schema@.withdraw(p_name text, p_server text, caution bigint,
 	p_token uuid, timed_out integer, p_channel text) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
@@ -208,7 +245,7 @@ BEGIN
 	END IF;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+	h := refresh(h, now, p_server, caution, 2147483647);
 	SELECT * INTO w FROM waiter WHERE token = p_token AND sem = h.id;
 	IF FOUND THEN
 		others := array_to_string(array_remove(string_to_array(w.channels, ' '), p_channel), ' ');
@@ -221,14 +258,14 @@ BEGIN
 			h := settle(h, now);
 		END IF;
 	ELSE
-		c := holding(h, p_token, -1);
+		c := holding(h, p_token, 2147483647);
 	END IF;
 	PERFORM save(h);
 	RETURN CASE WHEN c.token IS NULL THEN ARRAY[1] ELSE lease(c, now) END;
 END $$;
 
 -- Extends to now + ttl, or as far as it may be held; never shortens. ttl 0 only looks.
-CREATE OR REPLACE FUNCTION @schema@.renew(p_name text, p_identity text, p_incarnation text, caution bigint, p_token uuid,
+CREATE OR REPLACE FUNCTION @schema@.renew(p_name text, p_server text, caution bigint, p_token uuid,
 	p_slot integer, p_ttl bigint) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
@@ -243,7 +280,7 @@ BEGIN
 	END IF;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+	h := refresh(h, now, p_server, caution, 2147483647);
 	c := holding(h, p_token, p_slot);
 	IF c.token IS NULL THEN
 		h.renewals_failed := h.renewals_failed + 1;
@@ -260,23 +297,40 @@ BEGIN
 	RETURN lease(c, now);
 END $$;
 
-CREATE OR REPLACE FUNCTION @schema@.release(p_name text, p_identity text, p_incarnation text, caution bigint,
-	p_token uuid, p_slot integer) RETURNS bigint[]
+-- slot, weight: of the lease; 2147483647 if that is not known. If they are wrong, it is tried again without.
+CREATE OR REPLACE FUNCTION @schema@.release(p_name text, p_server text, caution bigint, p_token uuid, p_slot integer,
+	p_weight integer) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
+DECLARE
+	before bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	p_sem bigint;
 BEGIN
-	RETURN finish(p_name, p_identity, p_incarnation, caution, p_token, p_slot, false);
+	-- The short way: the lease is live, nobody waits, nothing is to be dropped.
+	UPDATE semaphore SET seen = before, held = held - p_weight, low = CASE WHEN held = p_weight THEN 0 ELSE least(low, p_slot) END,
+		slots = CASE WHEN held = p_weight THEN B'' ELSE set_bit(slots, p_slot, 0) END
+	WHERE name = p_name AND before + ahead < calm AND seen <= before AND server = p_server AND p_slot < length(slots)
+	RETURNING id INTO p_sem;
+	IF NOT FOUND THEN
+		RETURN finish(p_name, p_server, caution, p_token, p_slot, false);
+	END IF;
+	UPDATE holder SET token = NULL, request = NULL
+	WHERE sem = p_sem AND slot = p_slot AND token = p_token AND weight = p_weight;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'no such lease in slot %', p_slot USING ERRCODE = 'WE001';
+	END IF;
+	RETURN ARRAY[0];
 END $$;
 
-CREATE OR REPLACE FUNCTION @schema@.evict(p_name text, p_identity text, p_incarnation text, caution bigint, p_token uuid)
+CREATE OR REPLACE FUNCTION @schema@.evict(p_name text, p_server text, caution bigint, p_token uuid)
 RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 BEGIN
-	RETURN finish(p_name, p_identity, p_incarnation, caution, p_token, -1, true);
+	RETURN finish(p_name, p_server, caution, p_token, 2147483647, true);
 END $$;
 
 -- Housekeeping: drops up to *most* of the leases that are over, and forgets slots that nobody uses. cadence: does
 -- nothing if somebody has done it less long ago.
-CREATE OR REPLACE FUNCTION @schema@.reap(p_identity text, p_incarnation text, caution bigint, most bigint, cadence bigint)
+CREATE OR REPLACE FUNCTION @schema@.reap(p_server text, caution bigint, most bigint, cadence bigint)
 RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
@@ -284,24 +338,24 @@ DECLARE
 	due text;
 	reaped_ bigint := 0;
 	before bigint;
-	clock bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	reading bigint := clock();
 BEGIN
 	IF cadence > 0 THEN
-		UPDATE store SET reaped = clock WHERE reaped <= clock - cadence OR reaped > clock;
+		UPDATE store SET reaped = reading WHERE reaped <= reading - cadence OR reaped > reading;
 		IF NOT FOUND THEN
 			RETURN ARRAY[0];
 		END IF;
 	END IF;
 	-- In the order of names, as every transaction that locks several.
-	FOR due IN SELECT name FROM semaphore WHERE first <= clock + ahead ORDER BY name LOOP
+	FOR due IN SELECT name FROM semaphore WHERE first <= reading + ahead ORDER BY name LOOP
 		EXIT WHEN reaped_ >= most;
 		SELECT * INTO h FROM semaphore WHERE name = due FOR UPDATE;
 		CONTINUE WHEN NOT FOUND;
 		h := look_at_clock(h);
 		before := h.expired;
-		h := refresh(h, h.seen + h.ahead, p_identity, p_incarnation, caution, most - reaped_);
+		h := refresh(h, h.seen + h.ahead, p_server, caution, most - reaped_);
 		reaped_ := reaped_ + h.expired - before;
-		IF h.holders = 0 THEN
+		IF h.held = 0 THEN
 			DELETE FROM holder WHERE sem = h.id AND slot >= 64;
 		END IF;
 		PERFORM save(h);
@@ -317,7 +371,7 @@ END $$;
 
 -- kind 0: the semaphore; 1: how many have waited how long; 2: holders; 3: waiters, in order. In one statement, so that
 -- all are of one moment.
-CREATE OR REPLACE FUNCTION @schema@.list(p_name text, p_identity text, p_incarnation text, caution bigint)
+CREATE OR REPLACE FUNCTION @schema@.list(p_name text, p_server text, caution bigint)
 RETURNS TABLE (kind integer, numbers bigint[], token uuid, owner text, request text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 #variable_conflict use_column
@@ -332,11 +386,12 @@ BEGIN
 		SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
 		h := look_at_clock(h);
 		now := h.seen + h.ahead;
-		h := refresh(h, now, p_identity, p_incarnation, caution, 2147483647);
+		h := refresh(h, now, p_server, caution, 2147483647);
 		PERFORM save(h);
 	END IF;
 	RETURN QUERY SELECT * FROM (
-	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, s.holders, s.waiting, s.fence, s.at_once, s.after_wait, s.refused, s.expired,
+	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, (SELECT count(*) FROM holder WHERE sem = s.id AND token IS NOT NULL),
+		s.waiting, s.fence, s.fence - s.after_wait, s.after_wait, s.refused, s.expired,
 		s.renewals_failed, s.slowest] AS numbers, NULL::uuid, NULL::text, NULL::text
 	FROM semaphore s WHERE s.name = p_name
 	UNION ALL SELECT 1, ARRAY[class, waits], NULL, NULL, NULL FROM wait WHERE sem = h.id
@@ -350,7 +405,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.admit(role text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA @schema@ TO %I', role);
-	EXECUTE format('GRANT EXECUTE ON FUNCTION @schema@.hello, @schema@.ensure, @schema@.set_limit, @schema@.request,
+	EXECUTE format('GRANT EXECUTE ON FUNCTION @schema@.hello, @schema@.ensure, @schema@.set_limit, @schema@.acquire, @schema@.request,
 		@schema@.poll, @schema@.withdraw, @schema@.renew, @schema@.release, @schema@.evict, @schema@.reap, @schema@.names,
 		@schema@.list TO %I', role);
 END $$;

@@ -1,0 +1,222 @@
+"""A PostgreSQL store as its administrator sees it: roles, the schema, views, growth, failover.
+
+    test_postgres_setup.py WEIR [PAIRS]
+
+PAIRS: how many acquisitions and releases the test of growth makes."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+
+from with_postgres import PASSWORD, Server, need_postgres, new_directory, run  # noqa: E402
+
+WEIR = sys.argv[1]
+PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
+said = []
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def weir(url, *arguments, environment=None):
+    done = subprocess.run([WEIR, *arguments], env={**os.environ, "WEIR_STORE": url,
+                                                   **(environment or {})},
+                          text=True, capture_output=True, stdin=subprocess.DEVNULL)
+    said.append(done.stdout + done.stderr)
+    return done.returncode, done.stdout, done.stderr
+
+
+def held(url, name):
+    code, out, err = weir(url, "show", "--json", name)
+    check(code == 0, err)
+    return json.loads(out)
+
+
+def test_roles(server):
+    """A user without rights is told what its administrator must run; after that, it may use the store and no more."""
+    url = f"postgres://app:{PASSWORD}@127.0.0.1:{server.port}/postgres"
+    code, _, err = weir(url, "ls")
+    check(code == 69, f"no schema: {code} {err}")
+    command = re.search(r"runs: weir (store init --grant 'app' --store '([^']*)')", err)
+    check(command is not None, f"the sentence has a command in it: {err}")
+    check(PASSWORD not in err, "no password is shown")
+    # The administrator is known to the server by the socket.
+    code, _, err = weir(server.unix_url, "store", "init", "--grant", "app", "--store",
+                        command.group(2).replace("127.0.0.1:", f"root@/postgres?host={server.directory}&port=")
+                        .replace("/postgres?schema", "&schema"))
+    check(code == 0, f"weir store init: {err}")
+    check(weir(url, "run", "-n", "a", "true")[0] == 0, "the user may use it now")
+    for table in ("semaphore", "holder", "waiter", "store"):
+        done = subprocess.run([server.bin / "psql", "-X", "-q", "-c", f"SELECT * FROM weir.{table}", url],
+                              text=True, capture_output=True)
+        check("permission denied" in done.stderr, f"{table}: {done.stdout}{done.stderr}")
+    done = subprocess.run([server.bin / "psql", "-X", "-q", "-c", "SELECT weir.whereabouts()", url],
+                          text=True, capture_output=True)
+    check("permission denied" in done.stderr, "what is not an operation is not the user's to call")
+    server.sql("CREATE ROLE other LOGIN PASSWORD 'x'")
+    code, _, err = weir(f"postgres://other:x@127.0.0.1:{server.port}/postgres", "ls")
+    check(code == 69 and "--grant 'other'" in err, f"a user who was not let in: {err}")
+
+
+def test_secrets(server):
+    """A wrong password is refused, and not repeated."""
+    code, _, err = weir(f"postgres://app:wrong-{PASSWORD}@127.0.0.1:{server.port}/postgres?attempts=1", "ls")
+    check(code == 69 and PASSWORD not in err and "password" in err, err)
+    code, _, _ = weir(f"postgres://app@127.0.0.1:{server.port}/postgres", "ls",
+                      environment={"PGPASSWORD": PASSWORD})
+    check(code == 0, "the password may be in the environment")
+    passfile = server.directory / "pass"
+    passfile.write_text(f"*:*:*:*:{PASSWORD}\n")
+    passfile.chmod(0o600)
+    code, _, err = weir(f"postgres://app@127.0.0.1:{server.port}/postgres?passfile={passfile}", "ls")
+    check(code == 0, f"or in a file: {err}")
+    check(weir("postgres:a:secret-1@h/x", "ls")[0] == 64, "a URL that is none")
+    code, _, err = weir(f"postgres://app:{PASSWORD}@192.0.2.1/postgres?attempts=1&connect_timeout=100ms", "ls")
+    check(code == 69 and PASSWORD not in err, err)
+
+
+def test_versions(server):
+    """A schema of a newer version is left alone; another schema is another store."""
+    server.sql("UPDATE weir.store SET version = 99")
+    code, _, err = weir(server.unix_url, "ls")
+    check(code != 0 and "99" in err and "newer" in err, err)
+    server.sql("UPDATE weir.store SET version = 1")
+    other = server.unix_url + "&schema=other_1"
+    check(weir(other, "limit", "x", "3")[0] == 0, "another schema is made")
+    check(weir(server.unix_url, "limit", "x")[0] != 0, "and shares nothing")
+    check(weir(server.unix_url + '&schema=a"b', "ls")[0] == 64, "a schema's name is checked")
+
+
+def test_views(server):
+    """Whoever operates a server sees in SQL who holds and who waits."""
+    url = server.unix_url
+    check(weir(url, "acquire", "-j", "1", "--owner", "anna", "--ttl", "1m", "v")[0] == 0, "acquired")
+    waiter = subprocess.Popen([WEIR, "run", "-q", "--owner", "bert", "v", "true"],
+                              env={**os.environ, "WEIR_STORE": url})
+    try:
+        while not server.sql("SELECT owner FROM weir.waiters WHERE name = 'v'").strip():
+            time.sleep(0.02)
+        check(server.sql("SELECT owner, slot, weight, fence FROM weir.holders WHERE name = 'v'").strip() ==
+              "anna|0|1|1", "the holder")
+        check(server.sql("SELECT owner, position FROM weir.waiters WHERE name = 'v'").strip() == "bert|1",
+              "the waiter")
+        check(server.sql("SELECT permits, held, percent, waiting FROM weir.status WHERE name = 'v'")
+              .strip() == "1|1|100.0|1", "the semaphore")
+        check(weir(url, "evict", "-a", "v")[0] == 0, "evicted")
+        check(waiter.wait(20) == 0, "and the next one runs")
+    finally:
+        waiter.kill()
+        waiter.wait()
+
+
+def sizes(server):
+    return server.sql("SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = "
+                      "'weir'::regnamespace AND relkind = 'r'").strip()
+
+
+def test_growth(server):
+    """Acquiring and releasing makes nothing grow, although nobody vacuums. CHECKLIST 69."""
+    server.sql("ALTER TABLE weir.semaphore SET (autovacuum_enabled = off); "
+               "ALTER TABLE weir.holder SET (autovacuum_enabled = off)")
+    word = server.sql("SELECT server FROM weir.hello()").strip()
+    pair = ("SELECT weir.acquire('g', '%s', 0, NULL, 1, 30000000, 0, 0, 9, 'me', NULL, 'c', "
+            "'00000000-0000-0000-0000-000000000001', 0);\n"
+            "SELECT weir.release('g', '%s', 0, '00000000-0000-0000-0000-000000000001', 0, 1);\n" % (word, word))
+    script = server.directory / "pair.sql"
+    script.write_text(pair)
+    server.sql("SELECT weir.ensure('g', NULL, 0, 1)")
+
+    def churn(pairs):
+        out = run([server.bin / "pgbench", "-n", "-M", "prepared", "-h", server.directory, "-p", server.port,
+                   "-U", "root", "-f", script, "-t", pairs, "postgres"])
+        check(f"actually processed: {pairs}/{pairs}" in out, out)
+
+    churn(500)
+    before = int(sizes(server))
+    churn(PAIRS)
+    after = int(sizes(server))
+    counts = server.sql("SELECT fence, held FROM weir.semaphore WHERE name = 'g'").strip()
+    check(counts == f"{PAIRS + 500}|0", f"all were granted: {counts}")
+    check(after <= before + 16384, f"{before} bytes became {after} after {PAIRS} pairs")
+
+
+def test_restart(server):
+    """A crash of the server loses no lease, and nobody has to wait for that."""
+    url = server.unix_url
+    code, out, _ = weir(url, "acquire", "-j", "1", "--ttl", "10m", "r")
+    check(code == 0, "acquired")
+    server.stop(signal.SIGKILL)
+    server.start()
+    check(weir(url, "run", "-n", "r", "true")[0] == 75, "it is still held")
+    variables = dict(re.findall(r"(WEIR_\w+)='?([^'\n;]*)'?", out))
+    check(weir(url, "release", "r", variables["WEIR_TOKEN"])[0] == 0, "and can be given back")
+    code, _, err = weir(url, "run", "-n", "r", "true")
+    check(code == 0, f"nothing was lost, so nobody waits: {err}")
+
+
+def test_lax_restart(server):
+    """If commits do not wait for the disk, a crash may lose some: nobody is granted while they may live."""
+    url = server.unix_url + "&synchronous_commit=off"
+    check(weir(url, "run", "-n", "--ttl", "3s", "l", "true")[0] == 0, "used")
+    server.sql("CHECKPOINT")
+    server.stop(signal.SIGKILL)
+    server.start()
+    started = time.monotonic()
+    check(weir(url, "run", "-n", "--ttl", "3s", "l", "true")[0] == 75, "nobody is granted at once")
+    check(weir(url, "run", "-w", "20s", "--ttl", "3s", "l", "true")[0] == 0, "but later")
+    check(time.monotonic() - started > 1, "after a while")
+
+
+def test_promotion(server, directory):
+    """A replica that took over may not know every lease: nobody is granted until the longest TTL is over."""
+    check(weir(server.unix_url, "acquire", "-j", "2", "--ttl", "4s", "p")[0] == 0, "acquired")
+    replica = Server(directory, data="replica")
+    run([server.bin / "pg_basebackup", "-D", replica.data, "-h", server.directory, "-p", server.port, "-U",
+         "root", "-R", "-X", "stream", "-c", "fast"])
+    try:
+        replica.start()
+        code, _, err = weir(replica.unix_url + "&attempts=1", "ls")
+        check(code == 69 and "replica" in err, f"a replica is not asked: {err}")
+        server.stop(signal.SIGKILL)
+        run([server.bin / "pg_ctl", "promote", "-w", "-D", replica.data])
+        started = time.monotonic()
+        check(weir(replica.unix_url, "run", "-n", "p", "true")[0] == 75, "nobody is granted at once")
+        check(weir(replica.unix_url, "run", "-n", "-j", "1", "brand-new", "true")[0] == 75,
+              "nor under a name that is new")
+        check(weir(replica.unix_url + "&failover=continue", "run", "-n", "-j", "1", "newer", "true")[0] == 0,
+              "unless somebody knows better")
+        check(weir(replica.unix_url, "run", "-w", "30s", "p", "true")[0] == 0, "but when it is over")
+        check(time.monotonic() - started > 2, "and not before")
+    finally:
+        replica.stop()
+
+
+def main():
+    need_postgres()
+    with new_directory() as directory:
+        server = Server(directory)
+        try:
+            server.create()
+            server.start()
+            server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
+            for test in (test_roles, test_secrets, test_versions, test_views, test_growth, test_restart,
+                         test_lax_restart):
+                test(server)
+                print("ok", test.__name__, flush=True)
+            test_promotion(server, directory)
+            print("ok test_promotion")
+        finally:
+            server.stop()
+    check(not any(PASSWORD in text for text in said), "no output has a password in it")
+
+
+main()
