@@ -12,7 +12,7 @@ WERROR = $(if $(wildcard .git),true,false)
 
 options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX) -Dlibdir=$(LIBDIR)
 
-.PHONY: all demo test bench bench-copy bench-peers check-all install clean help
+.PHONY: all demo test bench bench-copy bench-peers bench-redis bench-postgres check-all install clean help
 
 all:
 	@tools/setup.sh build
@@ -36,6 +36,12 @@ bench-copy:
 	@tools/build.sh $(BUILD) $(options) -Dbench=true
 	@bench/copy/run $(BUILD) --cold --svg $(BUILD)/bench-copy.svg
 
+# Leases on a server, beside bare calls to the same one, which is started for it.
+bench-redis bench-postgres: bench-%:
+	@tools/setup.sh build test
+	@tools/build.sh $(BUILD) $(options) -Dbench=true
+	@bench/servers $* $(BUILD)
+
 bench-peers:
 	@tools/setup.sh build bench peers
 	@$(MAKE) --no-print-directory bench
@@ -56,6 +62,7 @@ help:
 	@echo 'make test         build and run all tests'
 	@echo 'make bench        measure, side by side with what the system offers'
 	@echo 'make bench-copy   the copier, beside cp, rsync and tar'
+	@echo 'make bench-redis, make bench-postgres   leases on a server, beside bare calls to it'
 	@echo 'make bench-peers  the same, with Go, Rust and Java beside it'
 	@echo 'make check-all    everything: two compilers, sanitizers, long runs'
 	@echo 'make install      install below PREFIX=$(PREFIX); DESTDIR and LIBDIR=$(LIBDIR) are honoured'

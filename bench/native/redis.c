@@ -1,59 +1,29 @@
 /* bench: what leases on a Redis server cost, beside bare round trips to it.
  *
- *     redis URL [rounds=20]
+ *     redis URL [rounds=20] [QUESTION]
  *
- * pair          an acquire and a release by one thread, beside two bare round trips of a small
- *               script (one SET) on a connection of the same kind, in turns
- * commands      scripts that the server ran for a thousand pairs
- * threads       pairs in a second by 64 threads of one process, beside one thread
- * load          the same, beside our own scripts sent as redis-benchmark sends commands: by one
+ * pair          beside two bare round trips of a small script (one SET) on a connection of the same
+ *               kind
+ * commands      scripts that the server ran for some pairs
+ * load          64 threads, beside our own scripts sent as redis-benchmark sends commands: by one
  *               thread over 50 connections, with pipelines of 16
- * wake          from a release through one handle until a waiter of another one holds, beside PING
+ * wake          beside PING
  * waiters       a hand-over while 10,000 wait in the queue, beside one while 10 wait
- * Prints lines of `key value`. tests/support/with_redis.py starts a server for it. */
+ * threads, live; see store.h. tests/support/with_redis.py starts a server for it. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <weir/lease.h>
 #include <weir/task.h>
 
 #include "redis_load.h"
+#include "store.h"
 
 static const char *url;
-static int rounds = 20;
-
-static void need(int good, const char *what)
-{
-	if (!good) {
-		fprintf(stderr, "bench: %s: %s\n", what, weir_store_error(NULL));
-		exit(1);
-	}
-}
-
-static double seconds(void)
-{
-	return (double)weir_now() / 1e9;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double part(double *values, size_t n, double p)
-{
-	qsort(values, n, sizeof(double), by_size);
-	return values[(size_t)(p * (double)(n - 1))];
-}
 
 /* ---- a bare connection ----------------------------------------------------------------------- */
 
@@ -107,202 +77,70 @@ static void load_small(int fd)
 	need(answer[0] == '+', "a small script");
 }
 
-/* ---- leases ---------------------------------------------------------------------------------- */
-
-static struct weir_store *open_store(void)
-{
-	struct weir_store *store = NULL;
-
-	need(weir_store_open(url, &store) == 0, "open");
-	return store;
-}
-
-static struct weir_lease *take(struct weir_store *store, const char *name, uint32_t limit)
-{
-	struct weir_request request = { .name = name, .limit = limit, .deadline = WEIR_NEVER };
-	struct weir_lease *lease;
-
-	need(weir_acquire(store, &request, &lease) == 0, "acquire");
-	return lease;
-}
-
-static void give(struct weir_lease *lease)
-{
-	need(weir_release(lease) == 0, "release");
-	weir_lease_unref(lease);
-}
-
-static double time_pairs(struct weir_store *store, int count)
-{
-	double begun = seconds();
-
-	for (int i = 0; i < count; i++)
-		give(take(store, "pair", 1));
-	return (seconds() - begun) / count * 1e6;
-}
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static double time_asks(int fd, const char *command, int count)
 {
-	double begun = seconds();
+	weir_time begun = weir_now();
 
 	for (int i = 0; i < count; i++)
 		ask(fd, command);
-	return (seconds() - begun) / count * 1e6;
+	return microseconds_since(begun) / count;
 }
 
-static void pair(struct weir_store *store, int fd)
+static double bare_pairs(void *argument)
 {
-	enum { COUNT = 500 };
-	double ours[100], bare[100], ratio[100];
-
-	(void)time_pairs(store, COUNT);
-	(void)time_asks(fd, small_sha, COUNT);
-	for (int i = 0; i < rounds; i++) {
-		ours[i] = time_pairs(store, COUNT);
-		bare[i] = 2 * time_asks(fd, small_sha, COUNT);
-		ratio[i] = ours[i] / bare[i];
-	}
-	printf("pair_us %.1f\n", part(ours, (size_t)rounds, 0.5));
-	printf("two_scripts_us %.1f\n", part(bare, (size_t)rounds, 0.5));
-	printf("pair_ratio %.2f\n", part(ratio, (size_t)rounds, 0.5));
+	return 2 * time_asks(*(int *)argument, small_sha, PAIRS);
 }
 
-static void commands(struct weir_store *store, int fd)
+static double bare_ping(void *argument)
 {
+	return time_asks(*(int *)argument, "*1\r\n$4\r\nPING\r\n", 20);
+}
+
+static void commands(const struct bench *bench, int fd)
+{
+	struct weir_store *store = open_store(bench);
 	const char *found;
 	long calls = 0;
 
+	(void)pairs(store, "pair", 1);
 	ask(fd, "*2\r\n$6\r\nCONFIG\r\n$9\r\nRESETSTAT\r\n");
-	(void)time_pairs(store, 1000);
+	(void)pairs(store, "pair", 1);
 	ask(fd, "*2\r\n$4\r\nINFO\r\n$12\r\ncommandstats\r\n");
 	for (const char *name = "cmdstat_eval"; (found = strstr(answer, name)) != NULL;) {
 		calls += strtol(strstr(found, "calls=") + 6, NULL, 10);
 		memmove(answer, found + 8, strlen(found + 8) + 1);
 	}
-	printf("scripts_for_1000_pairs %ld\n", calls);
-}
-
-struct crowd {
-	struct weir_store *store;
-	int count;
-};
-
-static void *crowd_member(void *argument)
-{
-	struct crowd *crowd = argument;
-
-	for (int i = 0; i < crowd->count; i++)
-		give(take(crowd->store, "crowd", 10000));
-	return NULL;
-}
-
-static double crowd_rate(struct weir_store *store, int threads, int count)
-{
-	struct crowd crowd = { store, count };
-	pthread_t thread[64];
-	double begun = seconds();
-
-	for (int i = 0; i < threads; i++)
-		pthread_create(&thread[i], NULL, crowd_member, &crowd);
-	for (int i = 0; i < threads; i++)
-		pthread_join(thread[i], NULL);
-	return threads * count / (seconds() - begun);
-}
-
-static void threads(struct weir_store *store)
-{
-	double ratio[100], one[100], many[100];
-	int n = rounds / 4 + 1;
-
-	for (int i = 0; i < n; i++) {
-		one[i] = crowd_rate(store, 1, 2000);
-		many[i] = crowd_rate(store, 64, 300);
-		ratio[i] = many[i] / one[i];
-	}
-	printf("one_thread_pairs_per_s %.0f\n", part(one, (size_t)n, 0.5));
-	printf("64_threads_pairs_per_s %.0f\n", part(many, (size_t)n, 0.5));
-	printf("threads_ratio %.2f\n", part(ratio, (size_t)n, 0.5));
+	printf("scripts_for_a_pair %.2f\n", (double)calls / PAIRS);
+	weir_store_close(store);
 }
 
 static void one_pair(void *store)
 {
-	give(take(store, "crowd", 10000));
+	give(take(store, "threads", 64));
 }
 
-static void load(struct weir_store *store)
+static void load(const struct bench *bench)
 {
-	double ratio[100], raw[100], many[100];
-	int n = rounds / 4 + 1;
+	struct weir_store *store = open_store(bench);
+	double raw[BENCH_ROUNDS_MAX];
+	double many[BENCH_ROUNDS_MAX];
+	size_t rounds = bench->rounds / 4 + 1;
 
-	for (int i = 0; i < n; i++) {
+	for (size_t i = 0; i < rounds; i++) {
 		raw[i] = redis_load(dial, one_pair, store, 20000);
-		many[i] = crowd_rate(store, 64, 300);
-		ratio[i] = many[i] / raw[i];
+		many[i] = bench_rate(store, 64);
 	}
-	printf("raw_pairs_per_s %.0f\n", part(raw, (size_t)n, 0.5));
-	printf("load_ratio %.2f\n", part(ratio, (size_t)n, 0.5));
-}
-
-/* ---- hand-over ------------------------------------------------------------------------------- */
-
-enum { HANDS = 400 };
-
-struct wake {
-	struct weir_store *store;
-	double held_at;
-	int go, done;
-};
-
-static void *next_holder(void *argument)
-{
-	struct wake *wake = argument;
-
-	for (int i = 0; i < HANDS; i++) {
-		struct weir_lease *lease;
-
-		while (__atomic_load_n(&wake->go, __ATOMIC_ACQUIRE) <= i)
-			usleep(20);
-		lease = take(wake->store, "wake", 1);
-		wake->held_at = seconds();
-		__atomic_store_n(&wake->done, i + 1, __ATOMIC_RELEASE);
-		give(lease);
-	}
-	return NULL;
-}
-
-static void wake(struct weir_store *store, int fd)
-{
-	struct wake wake = { .store = open_store() };
-	double times[HANDS], ping;
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, next_holder, &wake);
-	for (int i = 0; i < HANDS; i++) {
-		struct weir_lease *lease = take(store, "wake", 1);
-		double begun;
-
-		__atomic_store_n(&wake.go, i + 1, __ATOMIC_RELEASE);
-		usleep(2000); /* by now it waits */
-		begun = seconds();
-		give(lease);
-		while (__atomic_load_n(&wake.done, __ATOMIC_ACQUIRE) <= i)
-			usleep(20);
-		times[i] = (wake.held_at - begun) * 1e6;
-	}
-	pthread_join(thread, NULL);
-	weir_store_close(wake.store);
-	ping = time_asks(fd, "*1\r\n$4\r\nPING\r\n", 5000);
-	printf("ping_us %.1f\n", ping);
-	printf("wake_p50_us %.1f\n", part(times, HANDS, 0.5));
-	printf("wake_p99_us %.1f\n", part(times, HANDS, 0.99));
-	printf("wake_ratio %.2f\n", part(times, HANDS, 0.5) / ping);
+	print_ratio("load", "64_per_s", many, "raw_per_s", raw, rounds);
+	weir_store_close(store);
 }
 
 struct queue {
 	struct weir_store *store;
 	int count, holds, out_of_order;
 	const char *name;
-	double first, last;
+	weir_time first, last;
 };
 
 struct member {
@@ -318,7 +156,7 @@ static int member(void *argument, intptr_t *value)
 
 	(void)value;
 	queue->out_of_order += queue->holds++ != self->number;
-	queue->last = seconds();
+	queue->last = weir_now();
 	give(lease);
 	return 0;
 }
@@ -336,7 +174,7 @@ static int drain(void *argument, intptr_t *value)
 		futures[i] = weir_spawn(member, &members[i]);
 	}
 	weir_sleep_until(weir_after(queue->count > 1000 ? 3 * WEIR_SECOND : 100 * WEIR_MS));
-	queue->first = seconds();
+	queue->first = weir_now();
 	give(lease);
 	for (int i = 0; i < queue->count; i++) {
 		weir_wait(futures[i], WEIR_NEVER, NULL);
@@ -354,50 +192,50 @@ static double drain_queue(struct weir_store *store, int count, const char *name)
 
 	need(weir_run(drain, &queue, &config) == 0, "run");
 	need(queue.out_of_order == 0, "in order");
-	return (queue.last - queue.first) / count * 1e6;
+	return (double)(queue.last - queue.first) / count / 1000;
 }
 
-static void waiters(struct weir_store *store)
+static void waiters(const struct bench *bench)
 {
+	struct weir_store *store = open_store(bench);
 	double few[50];
+	double many;
 
 	for (int i = 0; i < 50; i++)
-		few[i] = drain_queue(store, 10, "few");
-
-	double many = drain_queue(store, 10000, "many");
-
-	printf("handover_10_waiters_us %.1f\n", part(few, 50, 0.5));
-	printf("handover_10000_waiters_us %.1f\n", many);
-	printf("waiters_ratio %.2f\n", many / part(few, 50, 0.5));
+		few[i] = drain_queue(store, 10, "short-queue");
+	many = drain_queue(store, 10000, "long-queue");
+	printf("waiters_10000_us %.1f\nwaiters_10_us %.1f\nwaiters_ratio %.2f\n", many,
+	       part_of(few, 50, 0.5), many / part_of(few, 50, 0.5));
+	weir_store_close(store);
 }
 
 int main(int argc, char **argv)
 {
-	const char *only = NULL;
+	struct bench bench = { 0 };
+	int fd;
 
 	if (argc < 2)
 		return 64;
+	bench_read(&bench, argv + 2);
+	snprintf(bench.url, sizeof(bench.url), "%s", argv[1]);
 	url = argv[1];
-	for (int i = 2; i < argc; i++) {
-		if (sscanf(argv[i], "rounds=%d", &rounds) != 1)
-			only = argv[i];
-	}
-	rounds = rounds < 1 ? 1 : rounds > 100 ? 100 : rounds;
-
-	struct weir_store *store = open_store();
-	int fd = dial();
-
+	fd = dial();
+	bench_option(&bench, "default_ttl=10m");
 	load_small(fd);
-#define ASK(question, ...)                                \
-	if (only == NULL || strcmp(only, #question) == 0) \
-	question(__VA_ARGS__)
-	ASK(pair, store, fd);
-	ASK(commands, store, fd);
-	ASK(threads, store);
-	ASK(load, store);
-	ASK(wake, store, fd);
-	ASK(waiters, store);
-	weir_store_close(store);
+	if (bench_asks(&bench, "wake"))
+		bench_wake(&bench, "ping", bare_ping, &fd);
+	if (bench_asks(&bench, "pair"))
+		bench_pair(&bench, "two_scripts", bare_pairs, &fd);
+	if (bench_asks(&bench, "commands"))
+		commands(&bench, fd);
+	if (bench_asks(&bench, "threads"))
+		bench_threads(&bench);
+	if (bench_asks(&bench, "load"))
+		load(&bench);
+	if (bench_asks(&bench, "live"))
+		bench_live(&bench);
+	if (bench_asks(&bench, "waiters"))
+		waiters(&bench);
 	close(fd);
 	return 0;
 }

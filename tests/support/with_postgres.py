@@ -11,6 +11,9 @@ knows where the server itself is. It is started again
 if it ends, and it and all its files are gone when the command has ended. Exits with the command's
 code, or with 77, and says why, where no PostgreSQL is installed.
 
+WEIR_POSTGRES_SETTINGS has more settings of the server, with blanks between: `fsync=on`, without which
+no commit waits for a disk.
+
 The server refuses to run as root, so then it runs as another user."""
 
 import os
@@ -82,7 +85,8 @@ class Server:
         self.port, self.process = free_port(), None
         self.options = ["fsync=off", "max_connections=50", "shared_buffers=16MB",
                         "max_wal_size=128MB", f"unix_socket_directories={directory}",
-                        "listen_addresses=127.0.0.1", "log_min_messages=warning", *options]
+                        "listen_addresses=127.0.0.1", "log_min_messages=warning", *options,
+                        *os.environ.get("WEIR_POSTGRES_SETTINGS", "").split()]
         self.unix_url = f"postgres://root@/postgres?host={directory}&port={self.port}"
         self.tcp_url = f"postgres://app:{PASSWORD}@127.0.0.1:{self.port}/postgres"
         self.url = self.unix_url
