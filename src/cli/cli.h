@@ -73,6 +73,9 @@ void json_seconds(struct json *json, const char *key, weir_time time);
 
 /* Opens what --store, $WEIR_STORE or the default say. 0, or an exit code and all has been said. */
 int open_store(const struct options *options, struct weir_store **ret_store);
+/* Likewise, and signals wait from then on. One that comes before ends the process: somebody else
+ * may keep the store locked. */
+int open_and_hold_signals(const struct options *options, struct weir_store **ret_store);
 /* The path of the default store, to be freed; NULL: there is none. */
 char *default_path(void);
 

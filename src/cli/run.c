@@ -165,7 +165,6 @@ int command_run(const struct options *given)
 	if (options.max_hold &&
 	    __builtin_add_overflow(options.max_hold, options.kill_after + MARGIN, &wanted.max_hold))
 		return fail(EXIT_USAGE, "--max-hold is too long");
-	hold_signals();
-	code = open_store(&options, &store);
+	code = open_and_hold_signals(&options, &store);
 	return code ? code : run_in(store, &options, &wanted, argv);
 }

@@ -84,8 +84,7 @@ int command_acquire(const struct options *options)
 	code = check_name(wanted.name);
 	if (code >= 0)
 		return code;
-	hold_signals();
-	code = open_store(options, &store);
+	code = open_and_hold_signals(options, &store);
 	if (code)
 		return code;
 	code = acquire(store, &wanted, &lease, &signal);

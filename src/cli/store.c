@@ -1,4 +1,5 @@
 /* cli: which store, and opening it. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,24 @@ static int open_default(const struct options *options, struct weir_store **ret_s
 	code = code < 0 ? fail_store(options, code) : 0;
 	free(url);
 	free(path);
+	return code;
+}
+
+/* Nothing is held yet that would have to be given back. */
+static void leave(int number)
+{
+	signal(number, SIG_DFL);
+	die_of(number, false);
+}
+
+int open_and_hold_signals(const struct options *options, struct weir_store **ret_store)
+{
+	int code;
+
+	hold_signals();
+	let_signals_in(leave);
+	code = open_store(options, ret_store);
+	hold_signals_again();
 	return code;
 }
 

@@ -141,6 +141,12 @@ static void pass_on(struct weir_store *store, struct weir_lease *lease, struct w
 	op->result = give_up;
 }
 
+/* A handle by which a lease was adopted is no holder's: it has no id. */
+static bool was_acquired(const struct weir_lease *lease)
+{
+	return lease->request_id[0] != '\0';
+}
+
 /* The lease had been granted before under the same id (L4). If its handle is here, that is the one;
  * its keeper and its place on a stack stay as they were asked for first. */
 static struct weir_lease *earlier(struct weir_store *store, struct weir_lease *lease,
@@ -150,7 +156,7 @@ static struct weir_lease *earlier(struct weir_store *store, struct weir_lease *l
 
 	if (memcmp(lease->token, grant->token, WEIR_TOKEN_SIZE) == 0)
 		return NULL;
-	found = weir__ledger_find(&store->ledger, grant->token, NULL);
+	found = weir__ledger_find(&store->ledger, grant->token, was_acquired);
 	if (found != NULL) {
 		bool held = weir__lease_check(found) && weir__ledger_ref(found);
 

@@ -81,8 +81,8 @@ struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t 
 	     link != NULL && found == NULL; link = weir__table_again(link)) {
 		struct weir_lease *lease = of_token(link);
 
-		if (memcmp(lease->token, token, WEIR_TOKEN_SIZE) == 0 &&
-		    (wanted == NULL || wanted(lease)) && add_one(&lease->pins))
+		if (memcmp(lease->token, token, WEIR_TOKEN_SIZE) == 0 && wanted(lease) &&
+		    add_one(&lease->pins))
 			found = lease;
 	}
 	weir__unlock(&part->lock);

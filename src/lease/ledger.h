@@ -39,8 +39,8 @@ void weir__ledger_done(struct weir__ledger *ledger);
 void weir__ledger_add(struct weir__ledger *ledger, struct weir_lease *lease);
 void weir__ledger_remove(struct weir__ledger *ledger, struct weir_lease *lease);
 
-/* One with that token that `wanted` says yes to (NULL: any), with a pin added; NULL: there is none.
- * There may be several, of a lease that was adopted. */
+/* One with that token that `wanted` says yes to, with a pin added; NULL: there is none. There may
+ * be several, of a lease that was adopted. */
 struct weir_lease *weir__ledger_find(struct weir__ledger *ledger, const uint8_t *token,
 				     bool (*wanted)(const struct weir_lease *lease));
 /* Any that `wanted` says yes to, likewise. */

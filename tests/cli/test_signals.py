@@ -1,9 +1,12 @@
 """weir run and signals, death, and those that a command leaves behind."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
+import time
 
 from support import check, is_alive, main, wait_gone, wait_state
 
@@ -45,6 +48,33 @@ def test_signals_reach_the_command_exactly_once(weir):
         process.popen.stdin.flush()
         check(process.line() == "pong", "86: and only once", number)
     check(weir.let_go(process)[0] == 0, "weir lives on")
+
+
+def wait_for_waiter(inode):
+    """Until somebody waits for a lock on that file: /proc/locks has an arrow for that"""
+    end = time.monotonic() + 60
+    while True:
+        with open("/proc/locks", encoding="ascii") as file:
+            if any(" -> " in line and f":{inode} " in line for line in file):
+                return
+        check(time.monotonic() < end, "weir waits for the lock")
+        time.sleep(0.005)
+
+
+def test_a_store_that_is_locked_can_be_left(weir):
+    """72: somebody was stopped while having the lock of the store's file"""
+    weir.run("limit", "a", "1")
+    lock = os.open(os.path.join(weir.environment["XDG_STATE_HOME"], "weir", "weir.db-live", "lock"),
+                   os.O_RDWR)
+    # F_OFD_SETLK, F_WRLCK: one byte at 0.
+    fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+    for command in (["run", "a", "true"], ["run", "-n", "a", "true"], ["acquire", "a"]):
+        process = weir.start(*command)
+        wait_for_waiter(os.fstat(lock).st_ino)
+        process.signal(signal.SIGTERM)
+        check(process.end()[0] == 128 + signal.SIGTERM, "a signal ends it", command)
+    os.close(lock)
+    check(weir.run("run", "-n", "a", "true")[0] == 0, "and nothing is left of it")
 
 
 def test_stop_and_continue(weir):

@@ -120,17 +120,21 @@ TEST(a_name_that_is_held_or_waited_for_is_not_idle)
 	release(lease);
 }
 
+/* The agent may come first: it begins with the first lease, and then looks at the clock. */
 TEST(reaping_stops_where_it_is_told_to_BEHAVIOURS_12)
 {
 	struct weir_request request = { .name = "a", .limit = 5 };
 	struct weir_lease *leases[5];
+	int first, rest;
 
 	for (int i = 0; i < 5; i++)
 		leases[i] = acquire(store, &request);
 	pass(31 * WEIR_SECOND);
-	assert_int_equal(weir_reap(store, 2), 2);
-	assert_int_equal(weir_reap(store, 1000), 3);
+	first = weir_reap(store, 2);
+	rest = weir_reap(store, 1000);
+	assert_true((first == 2 && rest == 3) || (first <= 2 && first + rest < 5));
 	assert_int_equal(weir_reap(store, 1000), 0);
+	assert_int_equal(look(store, "a").expired, 5);
 	for (int i = 0; i < 5; i++)
 		weir_lease_unref(leases[i]);
 }

@@ -126,6 +126,23 @@ TEST(the_same_id_finds_the_same_lease_L4)
 	release(lease);
 }
 
+TEST(the_same_id_finds_its_holders_handle_whoever_has_adopted_it_L4)
+{
+	struct weir_request request = { .name = "a", .limit = 1, .request_id = "x" };
+	struct weir_lease *lease = acquire(store, &request);
+	struct weir_lease *adopted = NULL;
+	struct weir_lease *again;
+
+	assert_int_equal(weir_lease_adopt(store, "a", info_of(lease).token, &adopted), 0);
+	again = acquire(store, &request);
+	assert_ptr_equal(again, lease);
+	weir_lease_unref(adopted);
+	weir_lease_unref(again);
+	assert_account(store, "a", 1, 0);
+	weir_lease_unref(lease);
+	assert_account(store, "a", 0, 0);
+}
+
 TEST(the_same_id_after_its_end_is_a_new_request_L4)
 {
 	struct weir_request request = {
@@ -470,6 +487,7 @@ int main(void)
 		life_test(a_lease_knows_itself),
 		life_test(tokens_ids_and_fences_differ_L2),
 		life_test(the_same_id_finds_the_same_lease_L4),
+		life_test(the_same_id_finds_its_holders_handle_whoever_has_adopted_it_L4),
 		life_test(the_same_id_after_its_end_is_a_new_request_L4),
 		life_test(renewing_extends_and_never_shortens),
 		life_test(max_hold_is_the_hard_end),
