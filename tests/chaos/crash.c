@@ -161,7 +161,7 @@ static bool end(const char *what, int64_t slack, size_t *ret_tries)
 	bool right;
 
 	recorder_history(crash.recorder, &history);
-	right = recorder_check(what, &history, ret_tries);
+	right = recorder_check(what, &history, 0, ret_tries);
 	free(history.ops);
 	recorder_free(crash.recorder);
 	return right;
