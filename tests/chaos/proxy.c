@@ -229,7 +229,7 @@ static void welcome(struct proxy *proxy)
 		pair++;
 	server = pair < proxy->pairs + MOST &&
 				 !__atomic_load_n(&proxy->refusing, __ATOMIC_ACQUIRE) ?
-			 dial(proxy->server_port) :
+			 dial(__atomic_load_n(&proxy->server_port, __ATOMIC_ACQUIRE)) :
 			 -1;
 	if (server < 0) {
 		(void)close(client);
@@ -285,7 +285,7 @@ struct proxy *proxy_start(uint16_t server_port)
 	socklen_t size = sizeof(at);
 	struct proxy *proxy = calloc(1, sizeof(*proxy));
 
-	if (proxy == NULL || socketpair(AF_UNIX, SOCK_STREAM, 0, proxy->bell) < 0)
+	if (proxy == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, proxy->bell) < 0)
 		abort();
 	proxy->server_port = server_port;
 	for (int i = 0; i < MOST; i++) {
@@ -360,6 +360,12 @@ void proxy_cut_all(struct proxy *proxy)
 
 	(void)!write(proxy->bell[1], "c", 1);
 	(void)!read(proxy->bell[1], &byte, 1);
+}
+
+void proxy_retarget(struct proxy *proxy, uint16_t server_port)
+{
+	__atomic_store_n(&proxy->server_port, server_port, __ATOMIC_RELEASE);
+	proxy_cut_all(proxy);
 }
 
 void proxy_refuse(struct proxy *proxy, int refuse)

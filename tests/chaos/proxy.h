@@ -35,6 +35,9 @@ void proxy_storm(struct proxy *proxy, uint64_t seed, uint32_t one_in);
 /* How often each was done. */
 uint32_t proxy_hits(struct proxy *proxy, enum harm harm);
 
+/* From now on another server is behind it; all connections are reset. */
+void proxy_retarget(struct proxy *proxy, uint16_t server_port);
+
 /* Resets all connections; refuses new ones until told otherwise. */
 void proxy_refuse(struct proxy *proxy, int refuse);
 void proxy_cut_all(struct proxy *proxy);

@@ -30,8 +30,10 @@ uint64_t recorder_token(const uint8_t token[WEIR_TOKEN_SIZE]);
 /* What has been written, to be freed: history->ops. */
 void recorder_history(const struct recorder *recorder, struct history *history);
 
-/* Checks and prints, if it has a name; keeps the history in a file if it is wrong. Returns whether
- * it was right. ret_tries: how many tries could be judged; or NULL. */
-bool recorder_check(const char *what, const struct history *history, size_t *ret_tries);
+/* Checks and prints, if it has a name; keeps the history in a file if it is wrong. `excused` has a
+ * bit for each check that may find something. Returns whether it was right. ret_tries: how many
+ * tries could be judged; or NULL. */
+bool recorder_check(const char *what, const struct history *history, unsigned excused,
+		    size_t *ret_tries);
 
 #endif

@@ -50,9 +50,10 @@ static struct weir_store *open_store(const char *options)
 	struct weir_store *opened = NULL;
 	char url[400];
 
-	(void)snprintf(url, sizeof(url),
-		       "%s?min_ttl=10ms&heartbeat=200ms&attempts=100&max_delay=100ms%s", server_url,
-		       options);
+	(void)snprintf(
+		url, sizeof(url),
+		"redis://app:pw@%s?min_ttl=10ms&heartbeat=200ms&attempts=100&max_delay=100ms%s",
+		server_url + strlen("redis://"), options);
 	if (weir_store_open(url, &opened) < 0)
 		fail_msg("%s", weir_store_error(NULL));
 	return opened;
@@ -298,16 +299,23 @@ TEST(a_replica_will_do_to_find_the_cluster)
 	struct weir_lease *lease;
 	char url[200];
 
-	(void)snprintf(url, sizeof(url), "redis+unix:%s/5/s", directory);
+	(void)snprintf(url, sizeof(url), "redis+unix:%s/5/s", directory); /* as anybody */
 	assert_int_equal(weir_store_open(url, &mine), 0);
 	assert_int_equal(acquire(mine, fresh_name(), 0, &lease), 0);
 	let_go(lease);
 	weir_store_close(mine);
 }
 
+/* All of it as the user that weir-redis(7) describes. */
 static int set_up(void **state)
 {
 	(void)state;
+	for (int i = 0; i < n_servers; i++)
+		(void)cli(i,
+			  "acl setuser app reset on '>pw' '~weir:*' '~many:*' '&weir:*' '&many:*' "
+			  "+eval +evalsha +info +scan +subscribe +publish +time +get +set +hget "
+			  "+hset +hsetnx +hdel +hgetall +hincrby +zadd +zrem +zrange +zscore "
+			  "'+cluster|slots' +asking");
 	store = open_store("");
 	return 0;
 }

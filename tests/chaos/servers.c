@@ -71,10 +71,11 @@ int kill_server(int server)
 
 void await_replica(int master)
 {
-	const char *info;
+	const char *info = cli(master, "info replication");
 
-	do
-		info = cli(master, "info replication");
 	while (number_in(info, "connected_slaves:") < 1 ||
-	       number_in(info, ",offset=") != number_in(info, "master_repl_offset:"));
+	       number_in(info, ",offset=") < number_in(info, "master_repl_offset:")) {
+		nap(10);
+		info = cli(master, "info replication");
+	}
 }

@@ -6,11 +6,13 @@
 REDIS_URL in an argument becomes the server's URL, REDIS_DIR the directory it lives in. The server
 listens on a free port, on a socket, or with TLS and certificates made for the occasion; it is started
 again if it ends. `aof` writes everything to disk before it answers. A `pair` is two such servers in the
-directories 0 and 1, the second a replica. A cluster is three servers in 0, 1 and 2; `replicas` is a cluster with
+directories 0 and 1, the second a replica; if WEIR_CLOCK_SHIM names that library, the file `clock` says how far off
+their clocks are. A cluster is three servers in 0, 1 and 2; `replicas` is a cluster with
 a replica of each, in 3, 4 and 5, and whoever ends there stays down. `sentinel` is a master in 0, a replica in 1, and
 three sentinels. Each server's own socket is `s` in its directory. They and all their files are gone when the command has ended. Exits with the command's code,
 or with 77, and says why, where no Redis server is installed."""
 
+import os
 import shutil
 import signal
 import socket
@@ -63,12 +65,13 @@ class Server:
             self.url = f"rediss://localhost:{self.port}?ca_file={self.directory}/ca.pem"
         self.listen = listen
         self.process = None
+        self.environment = None
 
     def start(self):
         command = ["redis-server", *self.listen, "--save", "", "--dir", str(self.directory),
                    "--logfile", str(self.directory / "log"), *self.options]
         self.process = subprocess.Popen(command, cwd=self.directory, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL)
+                                        stdout=subprocess.DEVNULL, env=self.environment)
         for _ in range(500):
             try:
                 with socket.socket(socket.AF_UNIX) as probe:
@@ -92,7 +95,7 @@ class Server:
         self.process = None
 
 
-DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always", "--enable-debug-command", "local")
 
 
 def numbered(directory, number, *options):
@@ -110,6 +113,11 @@ class Pair:
         self.servers.append(numbered(directory, 1, *sync, "--replicaof", "127.0.0.1",
                                      str(self.servers[0].port)))
         self.url = self.servers[0].url
+        if shim := os.environ.get("WEIR_CLOCK_SHIM"):
+            clock = Path(directory) / "clock"
+            clock.write_bytes(bytes(8))
+            for server in self.servers:
+                server.environment = {**os.environ, "LD_PRELOAD": shim, "WEIR_TEST_CLOCK": str(clock)}
 
     def start(self):
         for server in self.servers:
@@ -234,7 +242,9 @@ def servers_of(kind, directory):
 def main():
     need_redis()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so through what cleans up
-    with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
+    # Killed servers lose nothing that is in memory, so there is no need to wait for a disk.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="weir-redis-", dir=memory) as directory:
         server = servers_of(sys.argv[1], directory)
         client = None
         try:

@@ -21,6 +21,8 @@ static struct calls *list_of(struct redis *redis, const struct call *call)
 		return &redis->waiting;
 	case CALL_PARKED:
 		return &redis->parked;
+	case CALL_RESTING:
+		return &redis->resting;
 	case CALL_SENT:
 		break;
 	}
@@ -174,7 +176,8 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 		return;
 	if (call->state == CALL_NEXT && call->node->ready && op->give_up == -ETIMEDOUT)
 		return;
-	if ((call->state == CALL_NEXT && !call->sent_before) || is_shared(redis, call)) {
+	if (((call->state == CALL_NEXT || call->state == CALL_RESTING) && !call->sent_before) ||
+	    is_shared(redis, call)) {
 		weir__redis_answer(redis, call, op->give_up);
 		return;
 	}
@@ -284,7 +287,7 @@ void weir__redis_abandon(struct redis *redis, struct call *call, int result)
 	park(redis, call);
 }
 
-static void refuse_one(struct node *node, struct call *call, int error, const char *why)
+void weir__redis_fail(struct node *node, struct call *call, int error, const char *why)
 {
 	if (call->orphan) {
 		park(node->redis, call);
@@ -300,11 +303,11 @@ void weir__redis_refuse_all(struct node *node, int error, const char *why)
 	struct call *next;
 
 	while (node->todo.first != NULL)
-		refuse_one(node, node->todo.first, error, why);
+		weir__redis_fail(node, node->todo.first, error, why);
 	for (struct call *call = redis->waiting.first; call != NULL; call = next) {
 		next = call->next;
 		if (weir__redis_node_of(redis, call->name) == node)
-			refuse_one(node, call, error, why);
+			weir__redis_fail(node, call, error, why);
 	}
 }
 

@@ -8,7 +8,7 @@ static const struct {
 	{ "NOSCRIPT", WEIR__LOAD_SCRIPT },
 	{ "LOADING", WEIR__LATER },     /* it has just started */
 	{ "BUSY", WEIR__LATER },        /* somebody's script runs for long */
-	{ "TRYAGAIN", WEIR__LATER },    /* a cluster moves keys */
+	{ "TRYAGAIN", WEIR__REST },     /* a cluster moves keys */
 	{ "CLUSTERDOWN", WEIR__LATER }, /* a cluster has no majority */
 	{ "MOVED", WEIR__FOLLOW },      /* another one has the slot */
 	{ "ASK", WEIR__FOLLOW },        /* another one is about to */

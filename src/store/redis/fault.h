@@ -7,6 +7,7 @@
 enum weir__fault {
 	WEIR__LOAD_SCRIPT, /* it does not know the script: send its text */
 	WEIR__LATER,       /* it cannot now: ask again, on the same link */
+	WEIR__REST,        /* it cannot answer this one now */
 	WEIR__ELSEWHERE,   /* it is not the one to ask any more: connect anew */
 	WEIR__FOLLOW,      /* a cluster: it says who is to be asked */
 	WEIR__NEVER_EVER,  /* asking again will not help */

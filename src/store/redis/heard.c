@@ -260,6 +260,9 @@ static void hear_error(struct node *node, const struct awaited *awaited,
 		weir__redis_take_back(redis, awaited, NULL);
 		weir__redis_later(node, why);
 		return;
+	case WEIR__REST:
+		weir__redis_rest(redis, awaited, why);
+		return;
 	case WEIR__ELSEWHERE:
 		weir__redis_take_back(redis, awaited, NULL);
 		weir__redis_lost(node, why);

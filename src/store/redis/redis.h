@@ -28,7 +28,7 @@
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
  * up and go down), heard.c (replies and messages), cluster.c (maps and redirections), doubt.c
- * (servers that are not who they were), ask.c (when
+ * (servers that are not who they were), rest.c (names that cannot be asked about), ask.c (when
  * to send what), command.c (how), retry.c (connections that fail), sentinel.c (where to connect),
  * call.c, survey.c (listings), node.c.
  */
@@ -45,7 +45,8 @@ enum call_state {
 	CALL_NEXT,
 	CALL_SENT,
 	CALL_WAITING,
-	CALL_PARKED, /* an orphan, until there is a server again */
+	CALL_PARKED,  /* an orphan, until there is a server again */
+	CALL_RESTING, /* its name cannot be asked about now; NEXT after a while */
 };
 
 /* Names that a listing or a reaping looks at. */
@@ -78,8 +79,9 @@ struct call {
 	bool poll_again;      /* a message has told that there is something to hear */
 	bool asking;          /* its node was named by another one, for this once (ASK) */
 	uint8_t hops;         /* how often it was sent to another node */
+	uint32_t rests;       /* how often it has rested */
 	weir_time sent;       /* before the last command that said something about it */
-	weir_time look_again; /* WAITING: when to ask whether it was granted */
+	weir_time look_again; /* WAITING: when to ask whether it was granted; RESTING: until when */
 	struct names *names;  /* LIST and REAP */
 	uint8_t token[WEIR_TOKEN_SIZE]; /* of its claim: its own, or of an earlier one of its id */
 	char name[];
@@ -183,6 +185,9 @@ struct redis {
 	bool wants_ear; /* somebody may have to be told something */
 	struct calls waiting;
 	struct calls parked;
+	struct calls resting;
+	struct weir__timer wake_up; /* for those */
+	weir_time wakes_at;
 	uint32_t n_parked;
 	struct weir__table tokens;
 	struct weir__timer ear_pause;
@@ -219,6 +224,8 @@ struct call *weir__redis_next_waiter(struct call *call);
 void weir__redis_set_token(struct redis *redis, struct call *call, const void *token);
 void weir__redis_answer(struct redis *redis, struct call *call, int result);
 void weir__redis_refuse(struct redis *redis, struct call *call, int error, const char *why);
+/* Answers one that could not be asked for; what it may have left behind is taken back later. */
+void weir__redis_fail(struct node *node, struct call *call, int error, const char *why);
 /* All that is to be asked of that node, or waits there. */
 void weir__redis_refuse_all(struct node *node, int error, const char *why);
 bool weir__redis_is_idle(const struct node *node); /* there is nothing of that kind */
@@ -238,6 +245,7 @@ void weir__redis_connect(struct node *node);                /* unless it is conn
 void weir__redis_lost(struct node *node, const char *why);  /* hangs up, and tries again */
 void weir__redis_later(struct node *node, const char *why); /* the server cannot now */
 void weir__redis_give_up(struct node *node, int error, const char *why);
+weir_time weir__redis_delay(const struct redis *redis, uint32_t failed); /* how long to wait */
 /* Those calls are to do again, or asked about again; at that node, if it is not NULL. */
 void weir__redis_take_back(struct redis *redis, const struct awaited *awaited, struct node *ask);
 void weir__redis_listen(struct redis *redis);     /* opens the ear, if it is wanted and not open */
@@ -270,6 +278,11 @@ bool weir__redis_redirect(struct node *node, const struct awaited *awaited,
 /* What a node says about who has which slots. 0, -EPROTO, -ENOMEM. */
 int weir__redis_take_map(struct node *from, const struct weir__reply *reply);
 void weir__redis_learn(struct weir__timer *timer); /* asks somebody for the map */
+
+/* rest.c */
+/* Those calls are to do again, after a while. */
+void weir__redis_rest(struct redis *redis, const struct awaited *awaited, const char *why);
+void weir__redis_wake_up(struct weir__timer *timer);
 
 /* doubt.c */
 /* `found` has answered last where this node has now. */

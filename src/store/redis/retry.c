@@ -131,13 +131,12 @@ void weir__redis_take_back(struct redis *redis, const struct awaited *awaited, s
 }
 
 /* Longer each time, and never the same for two clients that were cut off together. */
-static weir_time delay(const struct node *node)
+weir_time weir__redis_delay(const struct redis *redis, uint32_t failed)
 {
-	const struct redis *redis = node->redis;
 	weir_time time = redis->min_delay;
 	uint16_t random = 0;
 
-	for (uint32_t i = 1; i < node->failed && time < redis->max_delay; i++)
+	for (uint32_t i = 1; i < failed && time < redis->max_delay; i++)
 		time *= redis->multiplier;
 	if (time > redis->max_delay)
 		time = redis->max_delay;
@@ -145,10 +144,11 @@ static weir_time delay(const struct node *node)
 	return time / 2 + time / 2 / UINT16_MAX * random;
 }
 
-static void pause_for(struct node *node, weir_time time)
+static void pause_node(struct node *node)
 {
 	node->pausing = true;
-	weir__agent_timer_set(node->redis->agent, &node->pause, weir__boottime() + time);
+	weir__agent_timer_set(node->redis->agent, &node->pause,
+			      weir__boottime() + weir__redis_delay(node->redis, node->failed));
 }
 
 /* Whether there may be another attempt; else all have been refused. */
@@ -167,7 +167,7 @@ static bool has_something(const struct redis *redis)
 	for (size_t i = 0; i < redis->n_nodes; i++)
 		if (redis->nodes[i]->todo.first != NULL || redis->nodes[i]->awaited_first != NULL)
 			return true;
-	return redis->waiting.first != NULL;
+	return redis->waiting.first != NULL || redis->resting.first != NULL;
 }
 
 void weir__redis_part(struct redis *redis)
@@ -181,6 +181,7 @@ void weir__redis_part(struct redis *redis)
 	weir__agent_timer_unset(redis->agent, &redis->heartbeat);
 	weir__agent_timer_unset(redis->agent, &redis->learn);
 	weir__agent_timer_unset(redis->agent, &redis->verify);
+	weir__agent_timer_unset(redis->agent, &redis->wake_up);
 	for (size_t i = 0; i < redis->n_nodes; i++) {
 		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->pause);
 		weir__agent_timer_unset(redis->agent, &redis->nodes[i]->unwritten);
@@ -228,7 +229,7 @@ void weir__redis_lost(struct node *node, const char *why)
 	if (was_ready && node->failed == 1)
 		weir__redis_connect(node);
 	else
-		pause_for(node, delay(node));
+		pause_node(node);
 }
 
 void weir__redis_later(struct node *node, const char *why)
@@ -236,5 +237,5 @@ void weir__redis_later(struct node *node, const char *why)
 	learn(node->redis);
 	if (node->pausing || !try_again(node, node->redis->attempts, why))
 		return;
-	pause_for(node, delay(node));
+	pause_node(node);
 }

@@ -1,0 +1,227 @@
+/* chaos: a server that comes back as somebody else.
+ *
+ *     redis_guard redis://127.0.0.1:PORT DIRECTORY
+ *
+ * The server writes everything to its disk before it answers, and is started again when it ends: so
+ * nothing is ever lost here, and the question is who may know that. */
+#include "support/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <weir/lease.h>
+#include <weir/store.h>
+
+#include "chaos/servers.h"
+
+enum { SERVER = -1 };
+#define TTL (2 * WEIR_SECOND)
+
+static const char *url;
+static uint32_t names;
+
+static struct weir_store *open_store(const char *options)
+{
+	struct weir_store *opened = NULL;
+	char text[300];
+
+	(void)snprintf(text, sizeof(text),
+		       "%s?min_ttl=10ms&heartbeat=100ms&attempts=100&max_delay=100ms%s", url,
+		       options);
+	if (weir_store_open(text, &opened) < 0)
+		fail_msg("%s", weir_store_error(NULL));
+	return opened;
+}
+
+static const char *fresh_name(void)
+{
+	static char name[40];
+
+	(void)snprintf(name, sizeof(name), "g:%u", ++names);
+	return name;
+}
+
+static int acquire(struct weir_store *in, const char *name, weir_time deadline,
+		   struct weir_lease **ret)
+{
+	struct weir_request request = {
+		.name = name, .limit = 1, .ttl = TTL, .deadline = deadline
+	};
+
+	return weir_acquire(in, &request, ret);
+}
+
+static void let_go(struct weir_lease *lease)
+{
+	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
+}
+
+/* Held and released, so that nothing but the guard is in the way of the next one. */
+static const char *used_name(struct weir_store *store)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	return name;
+}
+
+static void start_again(void)
+{
+	const char *info = cli(SERVER, "info server");
+	long before = number_in(info, "process_id:"), now;
+
+	assert_true(kill_server(SERVER));
+	do
+		now = number_in(cli(SERVER, "info server"), "process_id:");
+	while (now == 0 || now == before);
+	while (strcmp(cli(SERVER, "ping"), "PONG") != 0)
+		nap(1);
+}
+
+TEST(a_lease_that_is_known_goes_on_and_nobody_else_is_granted)
+{
+	struct weir_store *store = open_store("");
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+	weir_time began;
+
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	start_again();
+	began = weir_now();
+	assert_int_equal(weir_renew(lease, TTL), 0);
+	let_go(lease);
+	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire(store, name, weir_after(20 * WEIR_SECOND), &lease), 0);
+	assert_true(weir_now() - began >= TTL);
+	let_go(lease);
+	weir_store_close(store);
+}
+
+/* The semaphore remembers, whoever asks. */
+TEST(a_newcomer_waits_as_well)
+{
+	struct weir_store *store = open_store("");
+	const char *name = used_name(store);
+	struct weir_lease *lease;
+
+	weir_store_close(store);
+	start_again();
+	store = open_store("");
+	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	weir_store_close(store);
+	store = open_store("&failover=continue"); /* nor does it undo what others have begun */
+	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	weir_store_close(store);
+}
+
+TEST(a_server_that_is_durable_goes_on_at_once)
+{
+	struct weir_store *store = open_store("&failover=durable");
+	const char *name = used_name(store);
+	struct weir_lease *lease;
+
+	start_again();
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	start_again();
+	assert_int_equal(weir_renew(lease, 0), 0);
+	let_go(lease);
+	assert_int_equal(acquire(store, fresh_name(), 0, &lease), 0); /* a new name neither waits */
+	let_go(lease);
+	weir_store_close(store);
+}
+
+/* Who may not see how it writes cannot rely on it; nor can anybody on one that has stopped to. */
+TEST(what_is_not_shown_is_not_believed)
+{
+	struct weir_store *store = open_store("&failover=durable");
+	const char *name = used_name(store);
+	struct weir_lease *lease;
+
+	weir_store_close(store);
+	start_again();
+	(void)cli(SERVER, "config set appendfsync everysec");
+	store = open_store("&failover=durable");
+	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	weir_store_close(store);
+	(void)cli(SERVER, "config set appendfsync always");
+
+	store = open_store("&failover=durable");
+	name = used_name(store);
+	weir_store_close(store);
+	start_again();
+	(void)cli(SERVER, "acl setuser default -config");
+	store = open_store("&failover=durable");
+	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	weir_store_close(store);
+	start_again();
+}
+
+TEST(one_that_goes_on_does_not_wait)
+{
+	struct weir_store *store = open_store("&failover=continue");
+	const char *name = used_name(store);
+	struct weir_lease *lease;
+
+	start_again();
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	weir_store_close(store);
+}
+
+/* The same process, but its data may have been replaced by another one's. */
+TEST(one_that_was_a_replica_is_another)
+{
+	struct weir_store *store = open_store("");
+	const char *name = used_name(store);
+	struct weir_lease *lease;
+
+	(void)cli(SERVER, "replicaof 127.0.0.1 1");
+	(void)cli(SERVER, "replicaof no one");
+	(void)cli(SERVER, "client kill type normal");
+	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	weir_store_close(store);
+	start_again();
+}
+
+/* It draws another replication id when it has had no replicas for long. Nothing was lost. */
+TEST(one_that_was_no_replica_is_the_same)
+{
+	struct weir_store *idle = open_store("");
+	struct weir_store *store = open_store("");
+	const char *name = used_name(idle);
+	struct weir_lease *lease;
+
+	(void)cli(SERVER, "debug change-repl-id");
+	assert_int_equal(acquire(idle, name, 0, &lease), 0); /* and does not know it yet */
+	let_go(lease);
+	weir_store_close(store);
+	store = open_store("");
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	assert_int_equal(acquire(idle, name, 0, &lease), 0);
+	let_go(lease);
+	weir_store_close(store);
+	weir_store_close(idle);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lease_that_is_known_goes_on_and_nobody_else_is_granted),
+		cmocka_unit_test(a_newcomer_waits_as_well),
+		cmocka_unit_test(a_server_that_is_durable_goes_on_at_once),
+		cmocka_unit_test(what_is_not_shown_is_not_believed),
+		cmocka_unit_test(one_that_goes_on_does_not_wait),
+		cmocka_unit_test(one_that_was_a_replica_is_another),
+		cmocka_unit_test(one_that_was_no_replica_is_the_same),
+	};
+
+	if (argc < 3)
+		return 2;
+	url = argv[1];
+	servers_are_in(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

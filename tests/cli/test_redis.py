@@ -1,0 +1,142 @@
+"""weir on a Redis server that is wrong, wrongly named, or none: what it says, and how it ends."""
+
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from support import check, main  # noqa: E402
+from with_redis import Server, ask, free_port, need_redis  # noqa: E402
+
+SECRET = "canary-93b1"
+QUICK = "attempts=2&min_delay=1ms&connect_timeout=2s&timeout=2s"
+
+
+@contextmanager
+def server(kind="tcp", *options):
+    with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
+        started = Server(kind, directory, *options)
+        try:
+            started.start()
+            yield started
+        finally:
+            started.stop(kill=True)
+
+
+def refused(weir, url, code, *words):
+    """`true` is not run, the words are there, the secret is not."""
+    got, out, err = weir.run("run", "--store", url, "name", "echo", "ran")
+    check(got == code, f"exit {code}", url, got, err)
+    check(out == "", "the command does not run", out)
+    check(SECRET not in err, "no secret in a message", err)
+    for word in words:
+        check(word in err, f"'{word}' is said", err)
+    check(err.count("\n") == 1, "one line", err)
+
+
+def test_wrong_urls(weir):
+    for rest in ("", "//", f"//u:{SECRET}@", f"//u:{SECRET}@h:0", f"//u:{SECRET}@h:x", f"//h/{SECRET}",
+                 f"//u:{SECRET}%zz@h", "//h?attempts=none", "//h?no_such=1", f"//h,:{SECRET}@x,"):
+        refused(weir, f"redis:{rest}", 64)
+    refused(weir, f"redis+sentinel://u:{SECRET}@h", 64, "master")
+    refused(weir, "redis+unix:here", 64, "/")
+    refused(weir, "radis://h", 64)
+
+
+def test_nobody_there(weir):
+    port = free_port()
+    refused(weir, f"redis://u:{SECRET}@127.0.0.1:{port}?{QUICK}", 69, f"127.0.0.1:{port}", "refused")
+    refused(weir, f"redis+unix:{weir.directory}/no-socket?{QUICK}", 69, "no-socket")
+    refused(weir, f"redis://u:{SECRET}@no-such-host.invalid?{QUICK}", 69, "no-such-host.invalid")
+    refused(weir, f"redis+sentinel://127.0.0.1:{port}/main?{QUICK}", 69, "sentinel")
+
+
+def test_silence(weir):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(8)
+        port = silent.getsockname()[1]
+        refused(weir, f"redis://:{SECRET}@127.0.0.1:{port}?attempts=1&timeout=200ms", 69,
+                f"127.0.0.1:{port}", "timeout")
+
+
+class Web(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_no_redis(weir):
+    web = HTTPServer(("127.0.0.1", 0), Web)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    refused(weir, f"redis://:{SECRET}@127.0.0.1:{web.server_port}?{QUICK}", 69,
+            f"127.0.0.1:{web.server_port}", "not")
+    web.shutdown()
+
+
+def relay(target, pretend):
+    """A port behind which is the server at `target`, except that its words are changed."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source, sink, change):
+        while data := source.recv(65536):
+            sink.sendall(data.replace(*pretend) if change else data)
+        sink.shutdown(socket.SHUT_WR)
+
+    def serve():
+        while True:
+            client, _ = listener.accept()
+            behind = socket.create_connection(("127.0.0.1", target))
+            for pair in ((client, behind, False), (behind, client, True)):
+                threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def test_servers_that_will_not_do(weir):
+    with server() as redis:
+        old = relay(redis.port, (b"redis_version:7.", b"redis_version:5."))
+        refused(weir, f"redis://127.0.0.1:{old}?{QUICK}", 69, "version 5.", "6.2", f":{old}")
+        ask(redis, "config", "set", "maxmemory-policy", "allkeys-lru")
+        refused(weir, f"{redis.url}?{QUICK}", 69, "allkeys-lru", str(redis.port))
+        ask(redis, "config", "set", "maxmemory-policy", "noeviction")
+        ask(redis, "replicaof", "127.0.0.1", "1")
+        refused(weir, f"{redis.url}?{QUICK}", 69, "replica", str(redis.port))
+        ask(redis, "replicaof", "no", "one")
+        ask(redis, "rpush", "weir:{name}:h", "x")
+        refused(weir, f"{redis.url}?{QUICK}", 69, "namespace", str(redis.port))
+        check(ask(redis, "lrange", "weir:{name}:h", "0", "-1") == "x\n", "what is foreign is left")
+        check(ask(redis, "keys", "*") == "weir:{name}:h\n", "nothing is left behind")
+
+
+def test_passwords(weir):
+    with server("tcp", "--requirepass", SECRET + "x") as redis:
+        where = redis.url.replace("redis://", "")
+        refused(weir, f"redis://:{SECRET}@{where}?{QUICK}", 69, where, "password")
+        refused(weir, f"redis://u:{SECRET}@{where}?{QUICK}", 69, where, "password")
+        refused(weir, f"redis://{where}?{QUICK}", 69, where, "password")
+        code, out, err = weir.run("run", "--store", f"redis://:{SECRET}x@{where}", "name", "echo",
+                                  "ran")
+        check((code, out, err) == (0, "ran\n", ""), "the right one is accepted", err)
+
+
+def test_certificates(weir):
+    with server("tls") as redis:
+        place, port = redis.directory, redis.port
+        for host, ca in (("localhost", "other"), ("127.0.0.2", "ca"), ("localhost", "none")):
+            refused(weir, f"rediss://:{SECRET}@{host}:{port}?{QUICK}&ca_file={place}/{ca}.pem", 69,
+                    f"{host}:{port}")
+        refused(weir, f"redis://127.0.0.1:{port}?{QUICK}", 69, f"127.0.0.1:{port}")
+        refused(weir, f"rediss://localhost:{port}?{QUICK}&cert_file=/dev/null", 69)
+        code, out, err = weir.run("run", "--store", redis.url, "name", "echo", "ran")
+        check((code, out, err) == (0, "ran\n", ""), "the right one is accepted", err)
+
+
+if __name__ == "__main__":
+    need_redis()
+    main()
