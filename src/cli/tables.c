@@ -6,7 +6,6 @@
 #define RENEW (1u << CMD_RENEW)
 #define SHOW (1u << CMD_SHOW)
 #define EVICT (1u << CMD_EVICT)
-#define ALL_COMMANDS ((1u << CMD_COUNT) - 1)
 
 const struct command_spec command_specs[CMD_COUNT] = {
 	[CMD_RUN] = {
@@ -77,6 +76,13 @@ const struct command_spec command_specs[CMD_COUNT] = {
 		"check the store, and say what to do",
 		"Is the store reachable, safe and current, is anything stale? Exit code 0: all is\n"
 		"well; 1: something wants attention; 69: the store cannot be used.",
+		false,
+	},
+	[CMD_CP] = {
+		"cp",
+		"[OPTION...] SOURCE... DEST",
+		"copy trees, a bounded number of entries at a time",
+		NULL,
 		false,
 	},
 };
