@@ -159,7 +159,7 @@ const struct weir__cp_option weir__cp_options[] = {
 	{ 'H', "hard-links", NULL, WEIR_COPY_HARD_LINKS, NULL, "which names are one file" },
 	{ 'X', "xattrs", NULL, WEIR_COPY_XATTRS, set_strict, "extended attributes" },
 	{ 'A', "acls", NULL, WEIR_COPY_ACLS, set_strict, "access control lists" },
-	{ 'x', "one-file-system", NULL, WEIR_COPY_ONE_SYSTEM, NULL, "no mount points" },
+	{ 'x', "one-file-system", NULL, WEIR_COPY_ONE_SYSTEM, NULL, "leave what is mounted below empty" },
 	{ 'T', "no-target-directory", NULL, WEIR_COPY_NO_INTO, NULL,
 	  "DEST is the copy's name, even if it is a directory" },
 	{ 'u', "update", NULL, WEIR_COPY_UPDATE, NULL, "skip files of the same size and time" },
