@@ -24,16 +24,18 @@ local function get(token)
 	if not packed then
 		return nil
 	end
-	local c = {}
-	c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket, c.fence, c.slot, c.expires, c.hard_end,
-		c.owner, c.request, c.channel = struct.unpack(CLAIM, packed)
-	return c
+	local state, weight, ttl, max_hold, since, ticket, fence, slot, expires, hard_end, owner, request, channel =
+		struct.unpack(CLAIM, packed)
+	-- All at once: a table that grows field by field is made anew again and again.
+	return { state = state, weight = weight, ttl = ttl, max_hold = max_hold, since = since, ticket = ticket,
+		fence = fence, slot = slot, expires = expires, hard_end = hard_end, owner = owner, request = request,
+		channel = channel }
 end
 
 local function put(token, c, deadline)
 	call('HSET', CLAIMS, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
 		c.fence, c.slot, c.expires, c.hard_end, c.owner, c.request, c.channel))
-	call('ZADD', TIMES, string.format('%.0f', deadline), token)
+	call('ZADD', TIMES, deadline, token)
 	first = math.min(first, deadline)
 end
 
@@ -67,11 +69,15 @@ end
 
 -- L8: those concerned are told, and nobody else: g(ranted), l(ost), h(eavier than the limit). Most often that is one
 -- agent; several if they asked under the same id. A grant's message has the whole lease in it. string.format, since
--- numbers as text have 14 digits only.
+-- numbers as text have 14 digits only; as arguments of a command they have all.
 local function tell(event, token, c)
 	local message = event .. token
 	if event == 'g' then
-		message = message .. string.format('%.0f %.0f %.0f %.0f %.0f %.0f', select(2, lease(token, c)))
+		message = message .. string.format('%d %d %d %d %d %d', select(2, lease(token, c)))
+	end
+	if not string.find(c.channel, ' ', 1, true) then
+		call('PUBLISH', c.channel, message)
+		return
 	end
 	for channel in string.gmatch(c.channel, '%S+') do
 		call('PUBLISH', channel, message)

@@ -19,7 +19,7 @@ if stored and identity == IDENTITY and waiting == 0 and now < first and now >= c
 		local slot = (at - 1) * 8 + bit
 		if call('HSETNX', CLAIMS, 't' .. token, struct.pack(CLAIM, 2, weight, ttl, max_hold, now, 0, fence,
 			slot, expires, hard_end, ARGV[10], '', ARGV[12])) == 1 then
-			call('ZADD', TIMES, string.format('%.0f', expires), token)
+			call('ZADD', TIMES, expires, token)
 			call('SET', HEAD, struct.pack(FORMAT, limit, held + weight, holders + 1, waiting, fence, ticket,
 				math.min(first, expires), seen, ahead, math.max(longest, ttl), closed, at,
 				at_once + 1, after_wait, refused, expired, renewals_failed, slowest, identity) ..

@@ -14,7 +14,7 @@ for i = 5, #ARGV do
 		local silent = tonumber(call('ZSCORE', TIMES, ARGV[i]))
 		queued[i] = true
 		if silent > now and silent < now + silence / 2 then
-			call('ZADD', TIMES, string.format('%.0f', now + silence), ARGV[i])
+			call('ZADD', TIMES, now + silence, ARGV[i])
 		end
 	end
 end

@@ -61,7 +61,7 @@ else
 	waiting = waiting + 1
 	ticket = ticket + 1
 	c.state, c.ticket = WAITING, ticket
-	call('ZADD', QUEUE, string.format('%.0f', ticket), token)
+	call('ZADD', QUEUE, ticket, token)
 	put(token, c, now + silence)
 	answer = place(token)
 end
