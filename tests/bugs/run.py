@@ -52,7 +52,7 @@ def sources_for(copy, name):
     if name.startswith("rules"):
         return [copy / "src/lease/rules.c", copy / "src/base/alloc.c"]
     sources = sources_of(copy) + switch_of(copy) + [ROOT / "tests/support" / s for s in SUPPORT]
-    if name.startswith("lease"):  # with the memory store, which is in every build
+    if name.startswith(("agent", "lease")):  # with the memory store, which is in every build
         sources += sorted(copy.glob("src/lease/*.c")) + sorted(copy.glob("src/store/*.c"))
     return sources
 

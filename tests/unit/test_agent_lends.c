@@ -166,6 +166,30 @@ TEST(what_comes_meanwhile_is_done_afterwards)
 	}
 }
 
+/* The same without a timer, which would wake up the agent by itself. */
+static bool come_alone_meanwhile(void)
+{
+	pthread_t slow, quick;
+	bool slow_alone, quick_alone;
+
+	await_lending();
+	usleep(5000); /* by now the agent sleeps */
+	assert_int_equal(pthread_create(&slow, NULL, ask_slowly, &slow_alone), 0);
+	assert_int_equal(weir_sem_acquire(&entered, 1), 0);
+	assert_int_equal(pthread_create(&quick, NULL, ask_quickly, &quick_alone), 0);
+	usleep(2000);
+	(void)weir_sem_release(&go_on, 1);
+	assert_int_equal(pthread_join(slow, NULL), 0);
+	assert_int_equal(pthread_join(quick, NULL), 0);
+	return slow_alone && !quick_alone;
+}
+
+TEST(who_comes_meanwhile_is_served_without_anybody_else_coming)
+{
+	while (!come_alone_meanwhile()) {
+	}
+}
+
 static void *ask_and_be_cancelled(void *arg)
 {
 	(void)pthread_cancel(pthread_self());
@@ -261,6 +285,7 @@ int main(void)
 		agent_test(a_thread_serves_itself_while_the_agent_sleeps),
 		agent_test(a_task_never_serves_itself),
 		agent_test(what_comes_meanwhile_is_done_afterwards),
+		agent_test(who_comes_meanwhile_is_served_without_anybody_else_coming),
 		agent_test(who_serves_cannot_be_cancelled_meanwhile),
 		agent_test(the_role_is_one_threads_at_a_time),
 	};
