@@ -26,7 +26,8 @@ static int n_kept;
 static bool inside;
 static bool by_agent, not_by_agent; /* who has had the role; cleared by the test */
 static struct pipe_watch *listener;
-static struct weir_sem heard; /* released for each byte */
+static struct weir_sem heard;   /* released for each byte */
+static struct weir_sem keeping; /* and for each operation that is kept */
 
 static void enter(void)
 {
@@ -86,6 +87,7 @@ static void serve(void *self, struct weir__op *operations, struct weir__op *with
 		operations = op->next;
 		if (op->limit == KEEP_ME) {
 			kept[n_kept++] = op;
+			(void)weir_sem_release(&keeping, 1);
 			continue;
 		}
 		if (op->limit == ANSWER_THE_KEPT)
@@ -112,6 +114,8 @@ static int start(void **state)
 	n_kept = 0;
 	assert_int_equal(weir_sem_init(&heard, 1000), 0);
 	assert_int_equal(weir_sem_acquire(&heard, 1000), 0);
+	assert_int_equal(weir_sem_init(&keeping, 1000), 0);
+	assert_int_equal(weir_sem_acquire(&keeping, 1000), 0);
 	assert_int_equal(weir__agent_new(&work, NULL, &agent), 0);
 	begin_watch();
 	/* The thread runs, and is asleep or soon will be. */
@@ -151,7 +155,8 @@ static bool was_agent(void)
 
 static void *write_a_byte(void *arg)
 {
-	usleep(1000);
+	assert_int_equal(weir_sem_acquire(&keeping, 1), 0);
+	usleep(500); /* most likely it waits by now */
 	assert_int_equal(write(listener->other_end, "x", 1), 1);
 	return arg;
 }
