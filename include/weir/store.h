@@ -19,7 +19,9 @@
  *     memory:NAME       shared by all handles of this process that name it
  *     sqlite:PATH       a file of this machine; created on first use, for its owner only
  *     redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://..., redis+unix:PATH
- *                       a Redis server, directly, through TLS, by its socket; see weir-redis(7)
+ *                       a Redis server or cluster, directly, through TLS, by its socket
+ *     redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,...]/MASTER[/DB], rediss+sentinel://...
+ *                       the server that Sentinels name; see weir-redis(7)
  *     Options follow a question mark: sqlite:/run/weir.db?max_limit=20000&min_ttl=100ms
  *       min_ttl, max_ttl, default_ttl   bounds and default of a lease's life: 1s, 1h, 30s
  *       max_limit                       the highest limit, 10000
