@@ -25,7 +25,7 @@ _Noreturn void die(const char *what)
 	_exit(3);
 }
 
-struct weir_store *open_store(void)
+static struct weir_store *open_store(void)
 {
 	struct weir_store *store;
 
@@ -40,6 +40,15 @@ const char *name_of(uint32_t number)
 
 	(void)snprintf(name, sizeof(name), "crash/%u", number);
 	return name;
+}
+
+struct acts crash_acts(uint32_t client)
+{
+	return (struct acts){ .recorder = crash.recorder,
+			      .store = open_store(),
+			      .client = client,
+			      .name_of = name_of,
+			      .die = die };
 }
 
 pid_t start(void (*work)(uint32_t client), uint32_t client)
@@ -73,23 +82,9 @@ void kill_client(pid_t pid, uint32_t client)
 /* ---- the end ------------------------------------------------------------------------------------
  */
 
-static int end_name(void *arg, const struct weir_sem_info *info)
-{
-	struct history_op *op = recorder_begin(crash.recorder, HISTORY_END, *(uint32_t *)arg, 0);
-
-	if (op == NULL)
-		return 0;
-	op->weight = info->held;
-	op->slot = info->waiting;
-	op->fence = info->fence;
-	recorder_end(op, 0);
-	return 0;
-}
-
 static void take_everything(uint32_t client)
 {
-	static const struct weir_visitor visitor = { .semaphore = end_name };
-	struct weir_store *store = open_store();
+	struct acts acts = crash_acts(client);
 
 	for (uint32_t i = 0; i < crash.names; i++) {
 		const char *name = name_of(i);
@@ -98,15 +93,15 @@ static void take_everything(uint32_t client)
 						.deadline = weir_after(10 * WEIR_SECOND) };
 		struct weir_lease *lease;
 
-		if (weir_acquire(store, &request, &lease) < 0)
+		if (weir_acquire(acts.store, &request, &lease) < 0)
 			die("the permits of the dead have not come back (L11)");
 		if (weir_release(lease) < 0)
 			die("release");
 		weir_lease_unref(lease);
-		if (client != 0 && weir_list(store, &name, 1, &visitor, &i) < 0)
-			die("list");
+		if (client != 0)
+			acts_end(&acts, i);
 	}
-	weir_store_close(store);
+	weir_store_close(acts.store);
 }
 
 void finish(bool for_good)

@@ -2,7 +2,7 @@
 #ifndef TESTS_CHAOS_CRASH_H
 #define TESTS_CHAOS_CRASH_H
 
-#include "chaos/recorder.h"
+#include "chaos/acts.h"
 #include "support/stress.h"
 
 #include <sys/types.h>
@@ -23,8 +23,10 @@ extern struct crash crash;
 /* Ends the process. */
 _Noreturn void die(const char *what);
 
-struct weir_store *open_store(void);
 const char *name_of(uint32_t number);
+
+/* For a client, with the store opened. */
+struct acts crash_acts(uint32_t client);
 
 /* Runs `work` in a new process that is killed with this one. */
 pid_t start(void (*work)(uint32_t client), uint32_t client);

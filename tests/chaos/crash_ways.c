@@ -19,99 +19,24 @@ static void sleep_for(weir_time duration)
 	(void)nanosleep(&time, NULL);
 }
 
-/* ---- calls that are written down ----------------------------------------------------------------
- */
+static struct acts mine;
 
-static struct weir_store *mine;
-static uint64_t requests;
-
-static struct weir_lease *acquire(uint32_t client, uint32_t name, uint32_t weight, weir_time ttl,
-				  weir_time deadline, uint8_t flags)
+static void begin(uint32_t client)
 {
-	struct history_op *op = recorder_begin(crash.recorder, HISTORY_ACQUIRE, name, client);
-	uint64_t request_number = (uint64_t)client << 24 | ++requests;
-	char id[32];
-	struct weir_request request = { .name = name_of(name),
-					.weight = weight,
-					.ttl = ttl,
-					.deadline = deadline,
-					.request_id = id };
-	struct weir_lease *lease = NULL;
-	struct weir_lease_info info;
-	int error;
-
-	if (op == NULL)
-		return NULL;
-	(void)snprintf(id, sizeof(id), "%llx", (unsigned long long)request_number);
-	op->weight = weight;
-	op->ttl = ttl;
-	op->request = request_number;
-	op->flags = (uint8_t)((deadline != 0 ? HISTORY_WAITED : 0) | flags);
-	error = weir_acquire(mine, &request, &lease);
-	if (error == 0) {
-		weir_lease_get(lease, &info);
-		op->token = recorder_token(info.token);
-		op->fence = info.fence;
-		op->slot = info.slot;
-	} else if (error != -EAGAIN && error != -ETIMEDOUT) {
-		die("acquire");
-	}
-	recorder_end(op, error);
-	return lease;
+	mine = crash_acts(client);
 }
 
-static int on_token(uint32_t client, uint32_t name, enum history_kind kind,
-		    struct weir_lease *lease, weir_time ttl)
+static struct weir_lease *acquire(uint32_t name, uint32_t weight, weir_time ttl, weir_time deadline,
+				  uint8_t flags)
 {
-	struct weir_lease_info info;
-	struct history_op *op = recorder_begin(crash.recorder, kind, name, client);
-	int error;
-
-	if (op == NULL)
-		return 0;
-	weir_lease_get(lease, &info);
-	op->token = recorder_token(info.token);
-	op->ttl = ttl;
-	error = kind == HISTORY_RENEW ? weir_renew(lease, ttl) : weir_release(lease);
-	if (error < 0 && error != -ESTALE)
-		die("renew or release");
-	recorder_end(op, error);
-	return error;
+	return acts_acquire(
+		&mine, name,
+		(struct weir_request){ .weight = weight, .ttl = ttl, .deadline = deadline }, flags);
 }
 
-struct looking {
-	uint32_t client, name;
-	weir_time began;
-	size_t n;
-	struct history_op *seen[64];
-};
-
-static int see(void *arg, const struct weir_claim_info *info)
+static int on_token(uint32_t name, enum history_kind kind, struct weir_lease *lease, weir_time ttl)
 {
-	struct looking *looking = arg;
-	struct history_op *op;
-
-	if (looking->n == 64)
-		return 0;
-	op = recorder_begin(crash.recorder, HISTORY_SEEN, looking->name, looking->client);
-	if (op == NULL)
-		return 0;
-	op->inv = looking->began;
-	op->request = strtoull(info->request_id, NULL, 16);
-	looking->seen[looking->n++] = op;
-	return 0;
-}
-
-static void look(uint32_t client, uint32_t name)
-{
-	static const struct weir_visitor visitor = { .waiter = see };
-	struct looking looking = { .client = client, .name = name, .began = weir_now() };
-	const char *text = name_of(name);
-
-	if (weir_list(mine, &text, 1, &visitor, &looking) < 0)
-		die("list");
-	for (size_t i = 0; i < looking.n; i++)
-		recorder_end(looking.seen[i], 0);
+	return acts_on_token(&mine, name, kind, lease, ttl);
 }
 
 /* ---- at random ----------------------------------------------------------------------------------
@@ -121,24 +46,24 @@ enum { CLIENTS = 6 };
 
 static void work(uint32_t client)
 {
-	mine = open_store();
+	begin(client);
 	for (;;) {
 		uint32_t name = rng_below(&crash.rng, crash.names);
 		/* A refusal can be judged where nobody is in the queue: that is so in the last. */
 		uint32_t what = name + 1 < crash.names ? rng_below(&crash.rng, 8) : 0;
 		weir_time deadline = what == 0 ? 0 : weir_after(what * 100 * WEIR_MS);
-		struct weir_lease *lease = acquire(client, name, 1 + rng_below(&crash.rng, 2), TTL,
+		struct weir_lease *lease = acquire(name, 1 + rng_below(&crash.rng, 2), TTL,
 						   deadline, 0);
 
 		if (rng_one_in(&crash.rng, 6))
-			look(client, name);
+			acts_look(&mine, name);
 		if (lease == NULL)
 			continue;
 		if (rng_one_in(&crash.rng, 4))
-			(void)on_token(client, name, HISTORY_RENEW, lease, TTL);
+			(void)on_token(name, HISTORY_RENEW, lease, TTL);
 		if (rng_one_in(&crash.rng, 2))
 			sleep_for(rng_below(&crash.rng, 500) * WEIR_US);
-		if (on_token(client, name, HISTORY_RELEASE, lease, 0) < 0)
+		if (on_token(name, HISTORY_RELEASE, lease, 0) < 0)
 			die("a live lease was lost");
 		weir_lease_unref(lease);
 	}
@@ -174,15 +99,15 @@ static void live(uint32_t client)
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 		_exit(77);
 	(void)raise(SIGSTOP);
-	mine = open_store();
-	lease = acquire(client, 0, 1, TTL, weir_after(20 * WEIR_SECOND), 0);
+	begin(client);
+	lease = acquire(0, 1, TTL, weir_after(20 * WEIR_SECOND), 0);
 	if (lease == NULL)
 		die("acquire");
-	(void)on_token(client, 0, HISTORY_RENEW, lease, TTL);
-	look(client, 0);
-	(void)on_token(client, 0, HISTORY_RELEASE, lease, 0);
+	(void)on_token(0, HISTORY_RENEW, lease, TTL);
+	acts_look(&mine, 0);
+	(void)on_token(0, HISTORY_RELEASE, lease, 0);
 	weir_lease_unref(lease);
-	weir_store_close(mine);
+	weir_store_close(mine.store);
 }
 
 /* Lets it run up to its nth stop at a system call, entering or leaving, in any of its threads. Of
@@ -244,32 +169,20 @@ uint32_t crash_at_calls(uint32_t most, uint32_t already, uint32_t *all)
 
 static void hold_and_sample(uint32_t client)
 {
-	mine = open_store();
+	begin(client);
 	for (;;) {
-		struct weir_lease *lease = acquire(client, 0, 1, SHORT, weir_after(WEIR_SECOND),
+		struct weir_lease *lease = acquire(0, 1, SHORT, weir_after(WEIR_SECOND),
 						   HISTORY_STOPPED);
 
 		for (int i = 0; lease != NULL && i < 30; i++) {
-			weir_time now =
-				weir_now(); /* before the question: it may be stopped here */
-			struct weir_lease_info info;
-			struct history_op *op;
-
-			if (!weir_lease_held(lease))
+			if (!acts_sample(&mine, 0, lease))
 				break;
-			weir_lease_get(lease, &info);
-			op = recorder_begin(crash.recorder, HISTORY_HELD, 0, client);
-			if (op == NULL)
-				break;
-			op->inv = now;
-			op->token = recorder_token(info.token);
-			recorder_end(op, 0);
-			if (i % 10 == 9 && on_token(client, 0, HISTORY_RENEW, lease, SHORT) < 0)
+			if (i % 10 == 9 && on_token(0, HISTORY_RENEW, lease, SHORT) < 0)
 				break;
 			sleep_for(5 * WEIR_MS);
 		}
 		if (lease != NULL)
-			(void)on_token(client, 0, HISTORY_RELEASE, lease, 0);
+			(void)on_token(0, HISTORY_RELEASE, lease, 0);
 		weir_lease_unref(lease);
 	}
 }

@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <weir/store.h>
 
+#include "chaos/acts.h"
 #include "chaos/proxy.h"
-#include "chaos/recorder.h"
 #include "chaos/servers.h"
 #include "support/stress.h"
 
@@ -98,114 +98,51 @@ static struct weir_store *open_store(void)
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-static struct weir_store *mine;
-static uint64_t requests;
+static struct acts mine;
 
-/* An error leaves it open whether it was granted. */
-static struct weir_lease *acquire(uint32_t client, uint32_t name, uint32_t weight,
-				  weir_time deadline)
+static void begin(uint32_t client)
 {
-	struct history_op *op = recorder_begin(recorder, HISTORY_ACQUIRE, name, client);
-	uint64_t number = (uint64_t)client << 24 | ++requests;
-	char id[32];
-	struct weir_request request = { .name = name_of(name),
-					.limit = LIMIT,
-					.weight = weight,
-					.ttl = TTL,
-					.deadline = deadline,
-					.request_id = id };
-	struct weir_lease *lease = NULL;
-	struct weir_lease_info info;
-	int error;
-
-	if (op == NULL)
-		return NULL;
-	(void)snprintf(id, sizeof(id), "%llx", (unsigned long long)number);
-	op->weight = weight;
-	op->ttl = TTL;
-	op->request = number;
-	op->flags = (uint8_t)((deadline != 0 ? HISTORY_WAITED : 0) | phase->flags);
-	error = weir_acquire(mine, &request, &lease);
-	if (error == -EHOSTUNREACH)
-		return NULL;
-	if (error == 0) {
-		weir_lease_get(lease, &info);
-		op->token = recorder_token(info.token);
-		op->fence = info.fence;
-		op->slot = info.slot;
-	} else if (error != -EAGAIN && error != -ETIMEDOUT) {
-		die("acquire");
-	}
-	recorder_end(op, error);
-	return lease;
-}
-
-static int on_token(uint32_t client, uint32_t name, enum history_kind kind,
-		    struct weir_lease *lease)
-{
-	struct history_op *op = recorder_begin(recorder, kind, name, client);
-	struct weir_lease_info info;
-	int error;
-
-	if (op == NULL)
-		return 0;
-	weir_lease_get(lease, &info);
-	op->token = recorder_token(info.token);
-	op->ttl = kind == HISTORY_RENEW ? TTL : 0;
-	error = kind == HISTORY_RENEW ? weir_renew(lease, TTL) : weir_release(lease);
-	if (error == -EHOSTUNREACH)
-		return error;
-	if (error < 0 && error != -ESTALE && error != -ENOENT)
-		die("renew or release");
-	recorder_end(op, error);
-	return error;
-}
-
-static void sample(uint32_t client, uint32_t name, struct weir_lease *lease)
-{
-	weir_time now = weir_now();
-	struct weir_lease_info info;
-	struct history_op *op;
-
-	if (!weir_lease_held(lease))
-		return;
-	op = recorder_begin(recorder, HISTORY_HELD, name, client);
-	if (op == NULL)
-		return;
-	weir_lease_get(lease, &info);
-	op->inv = now;
-	op->token = recorder_token(info.token);
-	recorder_end(op, 0);
+	mine = (struct acts){ .recorder = recorder,
+			      .store = open_store(),
+			      .client = client,
+			      .name_of = name_of,
+			      .distant = true,
+			      .die = die };
 }
 
 /* Most hold for a moment; some for nearly as long as they may, so that they hold when the server
  * forgets them. */
-static void hold(uint32_t client, uint32_t name, struct weir_lease *lease)
+static void hold(uint32_t name, struct weir_lease *lease)
 {
 	bool long_one = rng_one_in(&rng, 40);
 
 	for (uint32_t i = 0; i < (long_one ? 30 : rng_one_in(&rng, 8)); i++) {
 		nap(TTL / WEIR_MS / 40);
-		sample(client, name, lease);
-		if (i == 15 && on_token(client, name, HISTORY_RENEW, lease) < 0)
+		(void)acts_sample(&mine, name, lease);
+		if (i == 15 && acts_on_token(&mine, name, HISTORY_RENEW, lease, TTL) < 0)
 			break;
 	}
-	(void)on_token(client, name, HISTORY_RELEASE, lease);
+	(void)acts_on_token(&mine, name, HISTORY_RELEASE, lease, 0);
 	weir_lease_unref(lease);
 }
 
 static void work(uint32_t client)
 {
-	mine = open_store();
+	begin(client);
 	for (;;) {
 		uint32_t name = rng_below(&rng, NAMES);
 		bool try = phase->tries && rng_one_in(&rng, 4);
-		struct weir_lease *lease =
-			acquire(client, name, 1 + rng_below(&rng, 2),
-				try ? 0 : weir_after((1 + rng_below(&rng, 40)) * 50 * WEIR_MS));
+		weir_time patience = (1 + rng_below(&rng, 40)) * 50 * WEIR_MS;
+		struct weir_request request = { .limit = LIMIT,
+						.weight = 1 + rng_below(&rng, 2),
+						.ttl = TTL,
+						.deadline = try ? 0 : weir_after(patience) };
+		struct weir_lease *lease = acts_acquire(&mine, name, request, phase->flags);
 
+		if (rng_one_in(&rng, 8))
+			acts_look(&mine, name);
 		if (lease != NULL)
-			hold(client, name, lease);
+			hold(name, lease);
 	}
 }
 
@@ -306,57 +243,39 @@ static void do_harm(void)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-static int end_name(void *arg, const struct weir_sem_info *info)
-{
-	struct history_op *op = recorder_begin(recorder, HISTORY_END, *(uint32_t *)arg, 0);
-
-	if (op == NULL)
-		return 0;
-	op->weight = info->held;
-	op->slot = info->waiting;
-	op->fence = info->fence;
-	recorder_end(op, 0);
-	return 0;
-}
-
 /* Whatever the dead have held comes back within their TTL. */
 static void take_everything(uint32_t client)
 {
-	static const struct weir_visitor visitor = { .semaphore = end_name };
-
-	(void)client;
-	mine = open_store();
+	begin(client);
 	for (uint32_t i = 0; i < NAMES; i++) {
-		const char *name = name_of(i);
-		struct weir_request request = { .name = name,
+		struct weir_request request = { .name = name_of(i),
 						.limit = LIMIT,
 						.weight = LIMIT,
 						.deadline = weir_after(20 * WEIR_SECOND) };
 		struct weir_lease *lease;
 
-		if (weir_acquire(mine, &request, &lease) < 0)
+		if (weir_acquire(mine.store, &request, &lease) < 0)
 			die("the permits of the dead have not come back (L11)");
 		if (weir_release(lease) < 0)
 			die("release");
 		weir_lease_unref(lease);
-		if (weir_list(mine, &name, 1, &visitor, &i) < 0)
-			die("list");
+		acts_end(&mine, i);
 	}
-	weir_store_close(mine);
+	weir_store_close(mine.store);
 }
 
 static void create_names(uint32_t client)
 {
-	mine = open_store();
+	begin(client);
 	for (uint32_t i = 0; i < NAMES; i++) {
 		struct history_op *op = recorder_begin(recorder, HISTORY_RESIZE, i, client);
 
-		if (op == NULL || weir_ensure(mine, name_of(i), LIMIT) < 0)
+		if (op == NULL || weir_ensure(mine.store, name_of(i), LIMIT) < 0)
 			die("ensure");
 		op->limit = LIMIT;
 		recorder_end(op, 0);
 	}
-	weir_store_close(mine);
+	weir_store_close(mine.store);
 }
 
 static void wait_for(pid_t pid, const char *what)
