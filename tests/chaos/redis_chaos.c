@@ -114,7 +114,7 @@ static void begin(uint32_t client)
  * forgets them. */
 static void hold(uint32_t name, struct weir_lease *lease)
 {
-	bool long_one = rng_one_in(&rng, 40);
+	bool long_one = rng_one_in(&rng, phase->fault == STALE ? 3 : 40);
 
 	for (uint32_t i = 0; i < (long_one ? 30 : rng_one_in(&rng, 8)); i++) {
 		nap(TTL / WEIR_MS / 40);
@@ -202,9 +202,8 @@ static void replace_by_stale_replica(void)
 
 	await_replica(master);
 	(void)cli(replica, "replicaof no one");
-	nap(rng_between(&rng, 50, 300));
+	nap(rng_between(&rng, 200, 400));
 	proxy_retarget(proxy, port_of(replica));
-	nap(rng_between(&rng, 100, 300));
 	(void)cli(master, "replicaof 127.0.0.1 %u", port_of(replica));
 	master = replica;
 }
@@ -234,7 +233,7 @@ static void do_harm(void)
 	case STALE:
 		replace_by_stale_replica();
 		hits[STALE]++;
-		nap(1500);
+		nap(1000);
 		break;
 	default:
 		break;
