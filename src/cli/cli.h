@@ -145,6 +145,9 @@ int command_evict(const struct options *options);
 int command_doctor(const struct options *options);
 int command_store(const struct options *options);
 
+/* Becomes weir-cp, with argv[1] and what follows as its arguments. Returns only to fail. */
+int start_cp(char **argv);
+
 /* ---- help.c ---- */
 
 void print_help(FILE *stream);

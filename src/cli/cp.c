@@ -51,15 +51,15 @@ static int finish(struct cp *cp, const struct weir_copy_stats *stats, int result
 	if (result >= 0 || result == -ECANCELED)
 		weir__cp_summary(cp, stats, result);
 	if (result == -ECANCELED)
-		fputs("weir-cp: interrupted\n", stderr);
+		fprintf(stderr, "%s: interrupted\n", cp->program);
 	else if (result < 0)
 		weir__cp_failed(cp->config.destination, result, cp);
 	flushed = fflush(stdout) == 0 && !ferror(stdout);
 	if (result < 0)
-		return EXIT_WEIR;
+		return CP_FAILED;
 	if (!flushed)
-		fprintf(stderr, "weir-cp: writing to stdout failed: %s\n", strerror(errno));
-	return result == 1 ? EXIT_SOME : flushed ? EXIT_ALL : EXIT_WEIR;
+		fprintf(stderr, "%s: writing to stdout failed: %s\n", cp->program, strerror(errno));
+	return result == 1 ? CP_SOME : flushed ? CP_ALL : CP_FAILED;
 }
 
 int weir__cli_cp(int argc, char **argv)
@@ -68,6 +68,7 @@ int weir__cli_cp(int argc, char **argv)
 	struct weir_copy_stats stats = { 0 };
 	int code;
 
+	cp.program = argc > 0 && strcmp(argv[0], CP_AS_COMMAND) == 0 ? CP_AS_COMMAND : "weir-cp";
 	if (!weir__cp_parse(&cp, argc, argv)) {
 		free(cp.rules);
 		return (int)cp.exit;

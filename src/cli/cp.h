@@ -1,15 +1,20 @@
-/* cli: weir-cp, its parts. The command uses public headers only. */
+/* cli: weir-cp, its parts. The command uses public headers only. `weir cp` is the same program: see
+ * CP_AS_COMMAND. */
 #ifndef WEIR_CLI_CP_H
 #define WEIR_CLI_CP_H
 
 #include <stdio.h>
 #include <weir/copy.h>
 
-enum weir__exit { EXIT_ALL = 0, EXIT_SOME = 23, EXIT_USAGE = 64, EXIT_WEIR = 125 };
+enum weir__cp_exit { CP_ALL = 0, CP_SOME = 23, CP_USAGE = 64, CP_FAILED = 125 };
+
+/* The argv[0] with which weir(1) starts weir-cp, so that it speaks of itself by that name. */
+#define CP_AS_COMMAND "weir cp"
 
 enum cp_stats { STATS_NONE, STATS_TEXT, STATS_JSON };
 
 struct cp {
+	const char *program; /* as it was called */
 	struct weir_copy_config config;
 	struct weir_copy_flag cancel;
 	struct weir_copy_rule *rules;
@@ -19,7 +24,7 @@ struct cp {
 	bool quiet;
 	bool drawn; /* a progress line stands on the terminal */
 	enum cp_stats stats;
-	enum weir__exit exit; /* when there is nothing to copy */
+	enum weir__cp_exit exit; /* when there is nothing to copy */
 };
 
 /* One option: a letter or 0, a name, what its value is called or NULL, flags it sets, what it does

@@ -49,7 +49,7 @@ void weir__cp_failed(const char *path, int error, void *arg)
 	if (cp->quiet)
 		return;
 	clear_line(cp);
-	fputs("weir-cp: ", stderr);
+	fprintf(stderr, "%s: ", cp->program);
 	print_name(stderr, path);
 	fprintf(stderr, ": %s\n", words_for(error));
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cp.h"
 #include "cli/options.h"
 
 /* ---- manual ---- */
@@ -43,7 +44,9 @@ static void man_option(const struct option_spec *spec)
 		man_text(spec->also);
 		fputs("\\fR", stdout);
 	}
-	if (spec->metavar)
+	if (spec->metavar && *spec->metavar == '[') /* one that may be left out */
+		fputs(spec->metavar, stdout);
+	else if (spec->metavar)
 		printf(" \\fI%s\\fR", spec->metavar);
 	putchar('\n');
 	/* A sentence, from a line of help. */
@@ -56,16 +59,32 @@ static void man_option(const struct option_spec *spec)
 	}
 }
 
+static void man_cp_options(void)
+{
+	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
+		struct option_spec spec = { .letter = at->letter,
+					    .name = at->name,
+					    .metavar = at->value,
+					    .text = at->help };
+
+		man_option(&spec);
+	}
+}
+
 /* One list for all commands, each option with the commands that have it; or one command's. */
 static int man_options(const char *command)
 {
+	if (strcmp(command, "cp") == 0) {
+		man_cp_options();
+		return 0;
+	}
 	for (int i = 0; i < CMD_COUNT; i++) {
 		if (strcmp(command_specs[i].name, command) != 0)
 			continue;
 		for (size_t j = 0; j < n_option_specs; j++) {
 			/* Those of all commands are in a list of their own. */
 			if (option_specs[j].commands & (1u << i) &&
-			    option_specs[j].commands != (1u << CMD_COUNT) - 1)
+			    option_specs[j].commands != ALL_COMMANDS)
 				man_option(&option_specs[j]);
 		}
 		return 0;
@@ -75,7 +94,7 @@ static int man_options(const char *command)
 		return 1;
 	}
 	for (size_t j = 0; j < n_option_specs; j++) {
-		if (option_specs[j].commands == (1u << CMD_COUNT) - 1)
+		if (option_specs[j].commands == ALL_COMMANDS)
 			man_option(&option_specs[j]);
 	}
 	return 0;

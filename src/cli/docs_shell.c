@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cp.h"
 #include "cli/docs.h"
 #include "cli/options.h"
 
@@ -19,6 +20,15 @@ static void bash_words(int command, enum value_kind only)
 		printf(" --%s", spec->name);
 		if (only == VALUE_NONE && spec->letter)
 			printf(" -%c", spec->letter);
+	}
+}
+
+static void bash_cp_words(void)
+{
+	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
+		printf(" --%s", at->name);
+		if (at->letter)
+			printf(" -%c", at->letter);
 	}
 }
 
@@ -89,6 +99,17 @@ int write_bash(void)
 	for (int i = 0; i < CMD_COUNT; i++)
 		printf(" %s", command_specs[i].name);
 	puts("' -- \"$word\"))\n\t\treturn\n\tfi");
+	fputs("\tif [[ $command == cp ]]; then\n"
+	      "\t\tif [[ $word == -* ]]; then\n"
+	      "\t\t\tCOMPREPLY=($(compgen -W '",
+	      stdout);
+	bash_cp_words();
+	puts("' -- \"$word\"))\n"
+	     "\t\telse\n"
+	     "\t\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
+	     "\t\tfi\n"
+	     "\t\treturn\n"
+	     "\tfi");
 	puts("\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	     "\t\tcase ${COMP_WORDS[i]} in");
 	bash_skip();
@@ -106,7 +127,7 @@ int write_bash(void)
 	     "\tdone");
 	bash_values();
 	puts("\tcase $command in");
-	for (int i = 0; i < CMD_COUNT; i++) {
+	for (int i = 0; i < CMD_CP; i++) {
 		printf("\t%s) options='", command_specs[i].name);
 		bash_words(i, VALUE_NONE);
 		puts("' ;;");
@@ -155,6 +176,22 @@ static void zsh_option(const struct option_spec *spec)
 	puts("' \\");
 }
 
+static void zsh_cp_options(void)
+{
+	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
+		bool takes = at->value && *at->value != '[';
+		struct option_spec spec = {
+			.letter = at->letter,
+			.name = at->name,
+			.value = takes ? VALUE_TEXT : VALUE_NONE,
+			.metavar = at->value,
+			.text = at->help,
+		};
+
+		zsh_option(&spec);
+	}
+}
+
 static const char *zsh_arguments(int command)
 {
 	switch (command) {
@@ -165,6 +202,8 @@ static const char *zsh_arguments(int command)
 		return "'*:name:_weir_names'";
 	case CMD_DOCTOR:
 		return "";
+	case CMD_CP:
+		return "'*:file:_files'";
 	default:
 		return "'1:name:_weir_names' '*: : '";
 	}
@@ -202,6 +241,8 @@ int write_zsh(void)
 			if (option_specs[j].commands & (1u << i))
 				zsh_option(&option_specs[j]);
 		}
+		if (i == CMD_CP)
+			zsh_cp_options();
 		printf("\t\t%s\n\t\t;;\n", zsh_arguments(i));
 	}
 	puts("\tesac\n}\n\n_weir \"$@\"");

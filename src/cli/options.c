@@ -266,6 +266,8 @@ int options_parse(int argc, char **argv, struct options *ret_options)
 	}
 	if (strcmp(argv[1], "help") == 0) {
 		code = find_command(argv[2], &options.command);
+		if (code < 0 && options.command == CMD_CP)
+			return start_cp((char *[]){ argv[0], "--help", NULL });
 		if (code < 0)
 			print_command_help(stdout, options.command);
 		return code < 0 ? finish_output(0) : code;
@@ -276,6 +278,8 @@ int options_parse(int argc, char **argv, struct options *ret_options)
 			    "weir --help",
 			    argv[1]);
 	code = find_command(argv[1], &options.command);
+	if (code < 0 && options.command == CMD_CP)
+		return start_cp(argv + 1);
 	if (code < 0)
 		code = parse_words(&options, argc - 2, argv + 2);
 	if (code < 0)

@@ -19,8 +19,12 @@ enum command_id {
 	CMD_EVICT,
 	CMD_DOCTOR,
 	CMD_STORE,
+	CMD_CP,
 	CMD_COUNT,
 };
+
+/* weir-cp is a program of its own, with options of its own: weir only starts it. */
+#define ALL_COMMANDS (((1u << CMD_COUNT) - 1) & ~(1u << CMD_CP))
 
 enum option_id {
 	OPT_NONBLOCK,

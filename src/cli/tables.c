@@ -7,7 +7,6 @@
 #define SHOW (1u << CMD_SHOW)
 #define EVICT (1u << CMD_EVICT)
 #define STORE (1u << CMD_STORE)
-#define ALL_COMMANDS ((1u << CMD_COUNT) - 1)
 
 const struct command_spec command_specs[CMD_COUNT] = {
 	[CMD_RUN] = {
@@ -86,6 +85,13 @@ const struct command_spec command_specs[CMD_COUNT] = {
 		"make or migrate the store",
 		"Every command does that when it must and may. In a database, it may be for an\n"
 		"administrator to do it, and to let others in: see weir-postgres(7).",
+		false,
+	},
+	[CMD_CP] = {
+		"cp",
+		"[OPTION...] SOURCE... DEST",
+		"copy trees, a bounded number of entries at a time",
+		NULL,
 		false,
 	},
 };

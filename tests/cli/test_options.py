@@ -41,6 +41,32 @@ def test_help_manual_and_completions_agree(weir):
             check(option in bash and option in zsh, "completions have every option", option)
 
 
+def test_cp_is_the_copier(weir):
+    docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../man/weir-cp.1.in")
+    page = subprocess.run([docs, "man", source], capture_output=True, text=True, check=True).stdout
+    plain = re.sub(r"\\f.|\\", "", page)
+    bash = subprocess.run([docs, "bash"], capture_output=True, text=True, check=True).stdout
+    zsh = subprocess.run([docs, "zsh"], capture_output=True, text=True, check=True).stdout
+    check("weir cp " in weir.run("--help")[1], "--help lists every command", "cp")
+    code, text, err = weir.run("cp", "--help")
+    check(code == 0 and err == "" and text.startswith("usage: weir cp "), "weir cp --help", text)
+    check(weir.run("help", "cp")[1] == text, "weir help cp is the same")
+    for option in re.findall(r"^  .. (--[a-z-]+)", text, re.M):
+        check(option in plain, "the manual has every option of cp", option)
+        check(option in bash and option in zsh, "completions have every option of cp", option)
+    with open(weir.path("one"), "w", encoding="ascii") as file:
+        file.write("content")
+    code, out, err = weir.run("cp", "-a", weir.path("one"), weir.path("two"))
+    check((code, out, err) == (0, "", ""), "weir cp copies", err)
+    with open(weir.path("two"), encoding="ascii") as file:
+        check(file.read() == "content", "weir cp copies")
+    code, out, err = weir.run("cp", "-a", weir.path("none"), weir.path("three"))
+    check(code == 23 and err.startswith("weir cp: "), "its exit codes are weir-cp's", code, err)
+    code, out, err = weir.run("cp", "--nonsense", "a", "b")
+    check(code == 64 and "weir cp --help" in err, "wrong usage of cp", code, err)
+
+
 def test_version(weir):
     code, out, _ = weir.run("--version")
     check(code == 0 and re.fullmatch(r"weir \d+\.\d+\.\d+\n", out), "--version", out)
@@ -171,6 +197,8 @@ def test_bash_completion(weir):
     check("sleep" in complete("weir", "run", "-j", "2", "api/one", "slee"), "commands after NAME")
     check("INT" in complete("weir", "run", "-s", "I"), "signals")
     check(complete("weir", "show", "--wat") == ["--watch"], "options of show")
+    check(complete("weir", "cp", "--arch") == ["--archive"], "options of cp")
+    check("/etc/passwd" in complete("weir", "cp", "-a", "/etc/passw"), "files for cp")
 
 
 if __name__ == "__main__":
