@@ -37,6 +37,8 @@ needs() {
 			pgbouncer /usr/sbin/pgbouncer
 			strace strace
 			rsync rsync
+			btrfs-progs /sbin/mkfs.btrfs
+			xfsprogs /sbin/mkfs.xfs
 			attr setfattr
 			acl setfacl
 			valgrind valgrind

@@ -68,7 +68,7 @@ extern "C" {
 #define WEIR_COPY_DRY_RUN UINT32_C(0x1000)    /* looks, and touches nothing */
 #define WEIR_COPY_UPDATE UINT32_C(0x2000)     /* skips files of the same size and mtime */
 #define WEIR_COPY_VERIFY UINT32_C(0x4000)     /* reads each file back and compares */
-#define WEIR_COPY_ONE_SYSTEM UINT32_C(0x8000) /* -x  stays on the source's file system */
+#define WEIR_COPY_ONE_SYSTEM UINT32_C(0x8000) /* -x  what is mounted below stays empty */
 #define WEIR_COPY_NO_ADAPT UINT32_C(0x10000)  /* fails where C6 would shrink the limit */
 #define WEIR_COPY_NO_INTO UINT32_C(0x20000)   /* -T  the destination is never gone into */
 #define WEIR_COPY_NO_RING UINT32_C(0x40000)   /* plain calls only */

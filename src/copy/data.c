@@ -64,7 +64,7 @@ static int copy_small(struct file *file)
 				    file->worker->engine->buffer_size, false);
 
 	/* Some files of the kernel's own are empty, it says, and are not. */
-	if (at >= 0 && (at < size || size == 0))
+	if (at >= 0 && (at < size || (size == 0 && !file->ended)))
 		at = weir__read_write_waiting(file, at, size == 0 ? INT64_MAX : size + 1);
 	return at < 0 ? (int)at : 0;
 }

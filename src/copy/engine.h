@@ -35,7 +35,8 @@ struct dir {
 	uint32_t depth;
 	uint32_t plain; /* shared: 1 + the mode of a new file that came out as it was asked for */
 	bool existed;   /* the copy was there before */
-	bool bare;      /* a root that is no directory of the tree: nothing is set on it */
+	bool foreign; /* another file system's, and only the source's own is wanted: stays empty */
+	bool bare;    /* a root that is no directory of the tree: nothing is set on it */
 	struct stat st;
 
 	/* Guarded by engine->lock. */
@@ -202,6 +203,7 @@ struct file {
 	mode_t made;   /* the mode it was made with */
 	mode_t keep;   /* permissions of the file it replaces, or NO_MODE */
 	bool spent;    /* its descriptors went back to the budget already */
+	bool ended;    /* the last read found the end of the source */
 };
 
 #define NO_MODE ((mode_t)-1)

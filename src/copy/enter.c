@@ -52,18 +52,15 @@ static int open_copy(struct engine *engine, struct dir *parent, struct dir *dir)
 static int open_both(struct entering *entering, int *ret_src, int *ret_dst)
 {
 	struct engine *engine = entering->worker->engine;
-	uint64_t stay = STAY_BELOW;
 	struct dir *dir;
 	int src;
 	int dst;
 
-	if (engine_has(engine, WEIR_COPY_ONE_SYSTEM) && entering->parent->parent)
-		stay |= RESOLVE_NO_XDEV;
 	dir = weir__dir_new(entering->parent, entering->name, entering->dst_name);
 	if (!dir)
 		return -ENOMEM;
 	src = weir__io_open(entering->worker->io, entering->parent->src, entering->name,
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, stay);
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, STAY_BELOW);
 	if (src < 0) {
 		weir__dir_unref(engine, dir);
 		return src;
@@ -79,6 +76,8 @@ static int open_both(struct entering *entering, int *ret_src, int *ret_dst)
 		weir__dir_unref(engine, dir);
 		return dst;
 	}
+	dir->foreign = engine_has(engine, WEIR_COPY_ONE_SYSTEM) && !entering->parent->bare &&
+		       dir->st.st_dev != entering->parent->st.st_dev;
 	/* The first directory of ours in a tree is the one that must not turn up inside it. */
 	if (!engine->dst_ino && dst >= 0) {
 		engine->dst_dev = dir->dst_dev;

@@ -14,21 +14,19 @@ static int open_source(struct file *file)
 {
 	struct engine *engine = file->worker->engine;
 	uint64_t flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	uint64_t resolve = STAY_BELOW;
 	struct entry *entry = file->entry;
 	int fd = -EPERM;
 
-	if (engine_has(engine, WEIR_COPY_ONE_SYSTEM) && entry->dir->parent)
-		resolve |= RESOLVE_NO_XDEV;
 	/* Reading is nobody's business, where we may keep it to ourselves. */
 	if (!__atomic_load_n(&engine->no_noatime, __ATOMIC_RELAXED)) {
 		fd = weir__io_open(file->worker->io, entry->dir->src, entry->name,
-				   flags | O_NOATIME, resolve);
+				   flags | O_NOATIME, STAY_BELOW);
 		if (fd == -EPERM && engine->uid != 0)
 			__atomic_store_n(&engine->no_noatime, 1, __ATOMIC_RELAXED);
 	}
 	if (fd == -EPERM)
-		fd = weir__io_open(file->worker->io, entry->dir->src, entry->name, flags, resolve);
+		fd = weir__io_open(file->worker->io, entry->dir->src, entry->name, flags,
+				   STAY_BELOW);
 	return fd;
 }
 

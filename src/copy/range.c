@@ -77,6 +77,7 @@ off_t weir__read_write(struct file *file, off_t at, off_t to, char *buffer, size
 		ssize_t n = read_some(file, buffer, want, at, wait);
 		int result;
 
+		file->ended = n == 0;
 		if (n <= 0) /* what would wait, or cannot be asked so, ends early */
 			return n < 0 && wait ? (off_t)n : at;
 		result = write_all(file->dst, buffer, (size_t)n, at);

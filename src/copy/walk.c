@@ -193,6 +193,7 @@ static bool push(struct walk *walk, struct dir *dir)
 	if (!frame)
 		return false;
 	frame->dir = dir;
+	frame->read = dir->foreign;
 	frame->up = walk->frame;
 	walk->frame = frame;
 	return true;

@@ -62,7 +62,7 @@ def peaks(*arguments):
 
 
 def wide(directory):
-    count = 1500 if SHORT else int(os.environ.get("WEIR_WIDE", "30000"))
+    count = 1500 if SHORT else int(os.environ.get("WEIR_WIDE", "100000"))
     flat(f"{directory}/wide", count)
     for limit in (1024, 16):
         memory, descriptors = peaks("-a", "-j", str(limit), f"{directory}/wide", f"{directory}/w")
@@ -87,12 +87,30 @@ def many_directories(directory):
         remove(f"{directory}/m")
 
 
+def a_million(directory):
+    """The bounds hold however many entries there are."""
+    count = 2000 if SHORT else int(os.environ.get("WEIR_ENTRIES", "1000000"))
+    for number in range(count):
+        parent = f"{directory}/million/{number // 100_000}/{number // 100}"
+        if number % 100 == 0:
+            os.makedirs(parent)
+        os.close(os.open(f"{parent}/{number}", os.O_CREAT | os.O_WRONLY))
+    memory, descriptors = peaks("-a", f"{directory}/million", f"{directory}/m")
+    print(f"{count} files in directories of 100: {memory:.0f} MiB, {descriptors} descriptors")
+    expect(memory <= 64, f"{memory:.0f} MiB of memory for {count} files")
+    expect(descriptors <= 2 * 1024 + 64, f"{descriptors} descriptors for {count} files")
+    expect(sum(len(names) for _, _, names in os.walk(f"{directory}/m")) == count, "not all arrived")
+    remove(f"{directory}/m")
+    remove(f"{directory}/million")
+
+
 def main():
     with place() as directory:
         deep_trees(directory)
         few_descriptors(directory)
         wide(directory)
         many_directories(directory)
+        a_million(directory)
         remove(f"{directory}/deep")
     done("deep, narrow, wide")
 
