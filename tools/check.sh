@@ -111,6 +111,8 @@ long() {
 		meson test -C build --no-rebuild --print-errorlogs --suite=copy-long
 	stage "the rule book, four claims" build/tests/unit/unit_rules --whole
 	stage "100,000 kills" build/tests/chaos/crash --kills 100000 sqlite:DIRECTORY/weir.db
+	stage "a million pairs in PostgreSQL" \
+		tests/chaos/test_postgres_setup.py build/src/weir 1000000
 	export CC=clang CXX=clang++
 	test_stage "clang: fuzzing" build-fuzz \
 		build_and_test build-fuzz "-Db_sanitize=address,undefined -Db_lundef=false \
