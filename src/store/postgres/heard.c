@@ -411,9 +411,11 @@ static void hear_result(struct postgres *pg, PGresult *result)
 
 void weir__pg_input(struct postgres *pg)
 {
-	while (pg->asked != NULL && pg->mouth.conn != NULL && !weir__pq.PQisBusy(pg->mouth.conn))
+	/* Of a connection that is lost, libpq says "no more" again and again. */
+	while (pg->asked != NULL && pg->mouth.conn != NULL && !weir__pq.PQisBusy(pg->mouth.conn) &&
+	       weir__pq.PQstatus(pg->mouth.conn) != CONNECTION_BAD)
 		hear_result(pg, weir__pq.PQgetResult(pg->mouth.conn));
-	if (pg->ready)
+	if (pg->ready && pg->asked == NULL)
 		weir__pg_send(pg);
 }
 

@@ -203,7 +203,7 @@ static void ready(struct weir__watch *watched, uint32_t events)
 	PGconn *conn = wire->conn;
 
 	wire->owner->input(wire);
-	if (more == 0 && wire->conn == conn)
+	if (wire->conn == conn && (more == 0 || weir__pq.PQstatus(conn) == CONNECTION_BAD))
 		fail_as_said(wire);
 }
 

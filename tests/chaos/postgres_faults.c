@@ -1,0 +1,341 @@
+/* chaos: every fault that a PostgreSQL server can have, one at a time and several at once.
+ *
+ *     postgres_faults URL DIRECTORY PORT [SEED]
+ *
+ * DIRECTORY has the server's socket and, below data, its files; the server is started again when it
+ * ends. What is done to the server is done by psql and by signals. */
+#include "support/unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <weir/lease.h>
+#include <weir/store.h>
+
+static const char *url, *directory, *port;
+static struct weir_store *store;
+static uint32_t names;
+
+static void nap(long milliseconds)
+{
+	const struct timespec time = { .tv_sec = milliseconds / 1000,
+				       .tv_nsec = milliseconds % 1000 * 1000000 };
+
+	(void)nanosleep(&time, NULL);
+}
+
+static int psql(const char *statement)
+{
+	char command[2000];
+
+	(void)snprintf(command, sizeof(command),
+		       "psql -X -q -v ON_ERROR_STOP=1 -h %s -p %s -U root -d postgres -c \"%s\" "
+		       ">/dev/null 2>&1",
+		       directory, port, statement);
+	return system(command);
+}
+
+static const char *fresh_name(void)
+{
+	static char name[40];
+
+	(void)snprintf(name, sizeof(name), "f:%u", ++names);
+	return name;
+}
+
+static struct weir_store *open_store(const char *options)
+{
+	struct weir_store *opened = NULL;
+	char whole[600];
+
+	(void)snprintf(whole, sizeof(whole), "%s%cmin_ttl=10ms&heartbeat=100ms%s", url,
+		       strchr(url, '?') != NULL ? '&' : '?', options);
+	if (weir_store_open(whole, &opened) < 0)
+		fail_msg("%s", weir_store_error(NULL));
+	return opened;
+}
+
+static int acquire(struct weir_store *in, const char *name, weir_time deadline,
+		   struct weir_lease **ret)
+{
+	struct weir_request request = { .name = name, .limit = 1, .deadline = deadline };
+
+	return weir_acquire(in, &request, ret);
+}
+
+static int note(void *arg, const struct weir_sem_info *info)
+{
+	*(struct weir_sem_info *)arg = *info;
+	return 0;
+}
+
+static struct weir_sem_info look(const char *name)
+{
+	const struct weir_visitor visitor = { .semaphore = note };
+	struct weir_sem_info info = { 0 };
+
+	assert_int_equal(weir_list(store, &name, 1, &visitor, &info), 0);
+	return info;
+}
+
+/* ---- what the server may answer -------------------------------------------------------------- */
+
+/* From now on, `times` attempts to write a lease end with an error of this code. A sequence counts
+ * them, for it is not rolled back. */
+static void break_server(const char *code, int times)
+{
+	char statement[900];
+
+	(void)snprintf(
+		statement, sizeof(statement),
+		"DROP SEQUENCE IF EXISTS weir.faults CASCADE; CREATE SEQUENCE weir.faults; "
+		"CREATE OR REPLACE FUNCTION weir.fault() RETURNS trigger LANGUAGE plpgsql AS "
+		"\\$\\$BEGIN IF nextval('weir.faults') <= %d THEN RAISE EXCEPTION 'injected' "
+		"USING ERRCODE = '%s'; END IF; RETURN NEW; END\\$\\$; "
+		"DROP TRIGGER IF EXISTS fault ON weir.holder; CREATE TRIGGER fault BEFORE "
+		"INSERT OR UPDATE ON weir.holder FOR EACH ROW EXECUTE FUNCTION weir.fault()",
+		times, code);
+	assert_int_equal(psql(statement), 0);
+}
+
+static const struct {
+	const char *code;
+	int expected;
+} answers[] = {
+	{ "40001", 0 }, /* CHECKLIST 63 */
+	{ "40P01", 0 },
+	{ "55P03", 0 },
+	{ "57014", 0 },
+	{ "53100", 0 },
+	{ "53200", 0 },
+	{ "53300", 0 }, /* CHECKLIST 70 */
+	{ "57P01", 0 },
+	{ "57P02", 0 },
+	{ "08006", 0 },
+	{ "25006", 0 },
+	{ "42501", -EHOSTUNREACH },
+	{ "XX000", -EPROTO },
+	{ "22012", -EPROTO },
+};
+
+TEST(every_answer_is_classified_CHECKLIST_63)
+{
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		const char *name = fresh_name();
+		struct weir_lease *lease;
+
+		assert_int_equal(weir_ensure(store, name, 1), 1);
+		break_server(answers[i].code, 1);
+		if (acquire(store, name, 0, &lease) != answers[i].expected)
+			fail_msg("%s: %s", answers[i].code, weir_store_error(NULL));
+		if (answers[i].expected == 0) {
+			assert_int_equal(weir_release(lease), 0);
+			weir_lease_unref(lease);
+		} else {
+			assert_non_null(strstr(weir_store_error(NULL), "injected"));
+		}
+		assert_int_equal(look(name).held, 0);
+	}
+	break_server("40001", 0);
+}
+
+TEST(a_server_that_cannot_for_long_is_given_up)
+{
+	struct weir_store *impatient = open_store("&attempts=2&min_delay=10ms");
+	struct weir_lease *lease;
+
+	break_server("40001", 1000);
+	assert_int_equal(acquire(impatient, fresh_name(), 0, &lease), -EHOSTUNREACH);
+	assert_non_null(strstr(weir_store_error(NULL), "40001"));
+	break_server("40001", 0);
+	weir_store_close(impatient);
+}
+
+/* CHECKLIST 64: somebody sits on the row of a semaphore. Others are not held up for longer than the
+ * lock timeout, and this one is served when the row is free. */
+TEST(a_row_that_is_locked_is_waited_for)
+{
+	char statement[200], name[40];
+	struct weir_store *in =
+		open_store("&timeout=400ms&min_delay=10ms&max_delay=50ms&attempts=100");
+	struct weir_lease *lease, *other;
+
+	(void)snprintf(name, sizeof(name), "%s", fresh_name());
+	assert_int_equal(weir_ensure(in, name, 1), 1);
+	(void)snprintf(statement, sizeof(statement),
+		       "BEGIN; SELECT FROM weir.semaphore WHERE name = '%s' FOR UPDATE; SELECT "
+		       "pg_sleep(1.5)",
+		       name);
+	pid_t locker = fork();
+
+	if (locker == 0)
+		_exit(psql(statement) == 0 ? 0 : 1);
+	nap(300);
+	assert_int_equal(acquire(in, name, 0, &lease), 0);
+	assert_int_equal(acquire(in, fresh_name(), 0, &other), 0);
+	assert_int_equal(weir_release(lease), 0);
+	assert_int_equal(weir_release(other), 0);
+	assert_int_equal(waitpid(locker, NULL, 0), locker);
+	weir_lease_unref(lease);
+	weir_lease_unref(other);
+	weir_store_close(in);
+}
+
+/* ---- a server that is killed ----------------------------------------------------------------- */
+
+enum { WORKERS = 8, STORM_SECONDS = 4 };
+
+struct storm {
+	bool stop;
+	int inside, most_inside, entered, lost;
+	char name[40];
+};
+
+static void *work(void *arg)
+{
+	struct storm *storm = arg;
+
+	while (!__atomic_load_n(&storm->stop, __ATOMIC_RELAXED)) {
+		struct weir_request request = { .name = storm->name,
+						.deadline = WEIR_NEVER,
+						.ttl = 20 * WEIR_SECOND };
+		struct weir_lease *lease;
+		int inside;
+
+		if (weir_acquire(store, &request, &lease) < 0) {
+			(void)__atomic_add_fetch(&storm->lost, 1, __ATOMIC_RELAXED);
+			continue;
+		}
+		inside = __atomic_add_fetch(&storm->inside, 1, __ATOMIC_SEQ_CST);
+		if (inside > __atomic_load_n(&storm->most_inside, __ATOMIC_RELAXED))
+			__atomic_store_n(&storm->most_inside, inside, __ATOMIC_RELAXED);
+		(void)__atomic_add_fetch(&storm->entered, 1, __ATOMIC_RELAXED);
+		(void)__atomic_sub_fetch(&storm->inside, 1, __ATOMIC_SEQ_CST);
+		(void)weir_release(lease);
+		weir_lease_unref(lease);
+	}
+	return NULL;
+}
+
+static void storm_with(void (*harm)(void), long every_ms)
+{
+	struct storm storm = { 0 };
+	pthread_t threads[WORKERS];
+	struct weir_sem_info info;
+
+	(void)snprintf(storm.name, sizeof(storm.name), "%s", fresh_name());
+	assert_int_equal(weir_ensure(store, storm.name, 2), 1);
+	for (int i = 0; i < WORKERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &storm), 0);
+	for (long passed = 0; passed < STORM_SECONDS * 1000; passed += every_ms) {
+		nap(every_ms);
+		harm();
+	}
+	__atomic_store_n(&storm.stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < WORKERS; i++)
+		(void)pthread_join(threads[i], NULL);
+	(void)printf("%d entered, %d turned away\n", storm.entered, storm.lost);
+	assert_true(storm.entered > 20);
+	assert_true(storm.most_inside <= 2); /* L1 */
+	/* L6: nothing is left of what was asked for twice. */
+	info = look(storm.name);
+	for (int i = 0; i < 100 && (info.held != 0 || info.waiting != 0); i++) {
+		nap(50);
+		info = look(storm.name);
+	}
+	assert_int_equal(info.held, 0);
+	assert_int_equal(info.waiting, 0);
+}
+
+static void kill_backends(void)
+{
+	(void)psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name "
+		   "= 'weir'");
+}
+
+TEST(connections_that_are_killed_lose_nothing_L1_L6)
+{
+	storm_with(kill_backends, 150);
+}
+
+static pid_t postmaster(void)
+{
+	char path[300];
+	int pid = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/data/postmaster.pid", directory);
+	file = fopen(path, "r");
+	if (file != NULL) {
+		if (fscanf(file, "%d", &pid) != 1)
+			pid = 0;
+		(void)fclose(file);
+	}
+	return pid;
+}
+
+static void kill_server(void)
+{
+	pid_t pid = postmaster();
+
+	if (pid > 1)
+		(void)kill(pid, SIGKILL);
+}
+
+static void crash_a_backend(void)
+{
+	(void)psql("COPY (SELECT 1) TO PROGRAM 'kill -9 \\$PPID'");
+}
+
+TEST(a_server_that_is_killed_loses_nothing_L1_L6_L11)
+{
+	storm_with(kill_server, 2000);
+}
+
+TEST(a_server_process_that_crashes_takes_nothing_with_it_L1_L6)
+{
+	storm_with(crash_a_backend, 1000);
+}
+
+TEST(a_lease_outlives_the_server_that_granted_it)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	kill_server();
+	assert_int_equal(weir_renew(lease, 0), 0);
+	assert_int_equal(look(name).held, 1);
+	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_answer_is_classified_CHECKLIST_63),
+		cmocka_unit_test(a_server_that_cannot_for_long_is_given_up),
+		cmocka_unit_test(a_row_that_is_locked_is_waited_for),
+		cmocka_unit_test(connections_that_are_killed_lose_nothing_L1_L6),
+		cmocka_unit_test(a_server_process_that_crashes_takes_nothing_with_it_L1_L6),
+		cmocka_unit_test(a_server_that_is_killed_loses_nothing_L1_L6_L11),
+		cmocka_unit_test(a_lease_outlives_the_server_that_granted_it),
+	};
+	int failed;
+
+	if (argc < 4)
+		return 2;
+	url = argv[1];
+	directory = argv[2];
+	port = argv[3];
+	store = open_store("&attempts=50&max_delay=500ms");
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	weir_store_close(store);
+	return failed;
+}
