@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A PostgreSQL store as its administrator sees it: roles, the schema, views, growth, failover.
 
     test_postgres_setup.py WEIR [PAIRS]
