@@ -147,6 +147,10 @@ def test_growth(server):
     counts = server.sql("SELECT fence, held FROM weir.semaphore WHERE name = 'g'").strip()
     check(counts == f"{PAIRS + 500}|0", f"all were granted: {counts}")
     check(after <= before + 16384, f"{before} bytes became {after} after {PAIRS} pairs")
+    # Each new version of a row finds room beside the old one, and no index hears of it.
+    hot = server.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'weir' AND "
+                     f"n_tup_upd >= {PAIRS} AND n_tup_hot_upd >= 0.99 * n_tup_upd ORDER BY relname").split()
+    check(hot == ["holder", "semaphore"], f"rows are updated in place only in {hot}")
 
 
 def test_restart(server):
