@@ -148,6 +148,32 @@ def test_growth(server):
     counts = server.sql("SELECT fence, held FROM weir.semaphore WHERE name = 'g'").strip()
     check(counts == f"{PAIRS + 500}|0", f"all were granted: {counts}")
     check(after <= before + 16384, f"{before} bytes became {after} after {PAIRS} pairs")
+    # Each new version of a row finds room beside the old one, and no index hears of it.
+    hot = server.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'weir' AND "
+                     f"n_tup_upd >= {PAIRS} AND n_tup_hot_upd >= 0.99 * n_tup_upd ORDER BY relname").split()
+    check(hot == ["holder", "semaphore"], f"rows are updated in place only in {hot}")
+
+
+def test_lock(server):
+    """L10: a lease counts from when the lock was had, also if whoever had it before has changed nothing."""
+    url = server.unix_url
+    # As long a one as there was before, so it goes the short way.
+    check(weir(url, "run", "-n", "-j", "1", "--ttl", "10m", "k", "true")[0] == 0, "used")
+    psql = subprocess.Popen([server.bin / "psql", "-X", "-q", "-A", "-t", url], text=True,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    psql.stdin.write("BEGIN; SELECT FROM weir.semaphore WHERE name = 'k' FOR UPDATE; SELECT 'locked';\n")
+    psql.stdin.flush()
+    while psql.stdout.readline().strip() != "locked":
+        check(psql.poll() is None, "psql has ended")
+    waiter = subprocess.Popen([WEIR, "acquire", "--ttl", "10m", "k"], env={**os.environ, "WEIR_STORE": url},
+                              stdout=subprocess.DEVNULL)
+    while server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted").strip() == "0":
+        check(waiter.poll() is None, "it did not wait for the lock")
+    free = server.sql("SELECT clock_timestamp()").strip()
+    psql.communicate("COMMIT;\n")
+    check(waiter.wait() == 0, "acquired")
+    late = server.sql(f"SELECT since >= '{free}' FROM weir.holders WHERE name = 'k'").strip()
+    check(late == "t", f"the lease counts from before {free}")
 
 
 def test_restart(server):
@@ -209,7 +235,7 @@ def main():
             server.create()
             server.start()
             server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_secrets, test_versions, test_views, test_growth, test_restart,
+            for test in (test_roles, test_secrets, test_versions, test_views, test_growth, test_lock, test_restart,
                          test_lax_restart):
                 test(server)
                 print("ok", test.__name__, flush=True)

@@ -221,7 +221,8 @@ static void write_where(struct postgres *pg)
 		     database != NULL ? database : "");
 }
 
-/* What a session, or a transaction behind a pooler, is to be: given up before we do. */
+/* What a session, or a transaction behind a pooler, is to be: given up before we do. A plan that
+ * was made while a table was small is kept, so it must be one that is good for large ones, too. */
 static char *write_settings(const struct postgres *pg, bool local)
 {
 	const char *commit = pg->synchronous_commit;
@@ -239,8 +240,9 @@ static char *write_settings(const struct postgres *pg, bool local)
 			", set_config('tcp_keepalives_count', '3', false)",
 			timeout);
 	return weir__format_new("SELECT set_config('statement_timeout', '%lld', %s)"
-				", set_config('lock_timeout', '%lld', %s)%s%s%s%s%s%s",
-				timeout, is_local, timeout - timeout / 4, is_local, more,
+				", set_config('lock_timeout', '%lld', %s)"
+				", set_config('enable_seqscan', 'off', %s)%s%s%s%s%s%s",
+				timeout, is_local, timeout - timeout / 4, is_local, is_local, more,
 				commit != NULL ? ", set_config('synchronous_commit', '" : "",
 				commit != NULL ? commit : "", commit != NULL ? "', " : "",
 				commit != NULL ? is_local : "", commit != NULL ? ")" : "");

@@ -66,7 +66,8 @@ END $$;
 -- answer is 0, slot, fence. limit: NULL if none is insisted on. Every expression costs here, so there are few.
 --
 -- The row is locked and changed in one statement. *before* only says that nothing expires yet; the time that the lease
--- counts from is read when the lock is held, for if it must be waited for the server evaluates the statement anew.
+-- counts from is what RETURNING reads, when the lock is held. SET may have read it before: having waited for the lock, the
+-- server evaluates that anew only if whoever had it changed the row.
 CREATE OR REPLACE FUNCTION @schema@.acquire(p_name text, p_server text, caution bigint, p_limit integer,
 	p_weight integer, p_ttl bigint, p_max_hold bigint, silence bigint, max_waiting integer, p_owner text,
 	p_request text, p_channel text, p_token uuid, again bigint) RETURNS bigint[]
@@ -84,7 +85,8 @@ BEGIN
 		slots = CASE WHEN low >= length(slots) THEN slots || B'1' ELSE set_bit(slots, low, 1) END
 	WHERE name = p_name AND before + ahead < calm AND seen <= before AND held + p_weight <= permits
 		AND permits = coalesce(p_limit, permits) AND longest >= p_ttl AND server = p_server
-	RETURNING id, taken, fence, seen + ahead INTO p_sem, p_slot, p_fence, now;
+	RETURNING id, taken, fence, greatest(seen, date_part('epoch', clock_timestamp()) * 1000000) + ahead
+	INTO p_sem, p_slot, p_fence, now;
 	IF NOT FOUND THEN
 		RETURN request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, p_max_hold, silence, max_waiting, p_owner,
 			p_request, p_channel, p_token, again);
