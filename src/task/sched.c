@@ -143,7 +143,7 @@ WEIR__HOT __attribute__((noinline)) static void bury(struct weir__sched *sched)
 static void task_main(void *arg);
 
 /* Gives a task that is about to run for the first time its stack. */
-WEIR__HOT static void begin(struct weir__task *task)
+WEIR__HOT __attribute__((noinline)) static void begin(struct weir__task *task)
 {
 	struct weir__stacks *stacks = &task->sched->stacks;
 	char *end = weir__stack_get(stacks);
@@ -352,8 +352,10 @@ void weir__sched_post(struct weir__sched *sched, struct weir__message *message)
 		weir__bell_ring(&sched->bell);
 }
 
-/* The last thing a task does: ends its future and never returns. */
-__attribute__((noreturn)) static void end(struct weir__task *task, int error, intptr_t value)
+/* The last thing a task does: ends its future and never returns. Not inline: its frame would be
+ * part of the one that every task that waits has below its own. */
+__attribute__((noinline, noreturn)) static void end(struct weir__task *task, int error,
+						    intptr_t value)
 {
 	struct weir__sched *sched = task->sched;
 	struct weir_future *future = task->future;
