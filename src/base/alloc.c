@@ -20,10 +20,10 @@ void *weir__alloc(size_t size)
 void *weir__alloc_small(size_t size)
 {
 	int saved = errno;
-	void *memory = calloc(1, size);
+	void *memory = malloc(size);
 
 	errno = saved;
-	return memory;
+	return memory ? memset(memory, 0, size) : NULL;
 }
 
 void weir__free(void *memory)

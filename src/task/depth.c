@@ -52,20 +52,19 @@ void weir__depth_look(struct weir__task *task, bool ended)
 {
 	struct weir__sched *sched = task->sched;
 	struct weir__site *site = site_of(sched, task->site);
-	char *low = (char *)weir__stack_low(&sched->stacks, task);
-	char *end = weir__stack_end(&sched->stacks, task);
-	char *top = end - weir__stack_colour(&sched->stacks, end);
+	char *low = (char *)weir__stack_low(&sched->stacks, task->stack);
+	char *top = task->stack - weir__stack_colour(&sched->stacks, task->stack);
 	volatile uint64_t *used;
 	size_t depth;
 
-	low += weir__pages_untouched(low, (size_t)((char *)task - low));
+	low += weir__pages_untouched(low, (size_t)(top - low));
 #ifdef WEIR__VALGRIND
 	VALGRIND_DISABLE_ERROR_REPORTING;
 #endif
-	used = lowest_used((volatile uint64_t *)(void *)low, task);
+	used = lowest_used((volatile uint64_t *)(void *)low, top);
 	depth = (size_t)(top - (volatile char *)used);
 	if (ended)
-		clean(used, task);
+		clean(used, top);
 #ifdef WEIR__VALGRIND
 	VALGRIND_ENABLE_ERROR_REPORTING;
 #endif
@@ -78,7 +77,8 @@ void weir__depth_look(struct weir__task *task, bool ended)
 static void look_at_all(struct weir__sched *sched)
 {
 	for (struct weir__task *task = sched->newest; task; task = task->older)
-		weir__depth_look(task, false);
+		if (task->stack)
+			weir__depth_look(task, false);
 }
 
 int weir__depth_uses(struct weir__sched *sched, struct weir_stack_use *uses, size_t n)

@@ -6,21 +6,25 @@
 
 #include <errno.h>
 
+WEIR__HOT void weir__future_renew(struct weir_future *future, struct weir__task *task)
+{
+	future->refs = task ? 2 : 1;
+	future->lock.word = 0;
+	future->error = 0;
+	future->ended = 0;
+	future->is_task = task != NULL;
+	future->cancel_sent = false;
+	future->first = NULL;
+	future->last = NULL;
+	future->task = task;
+}
+
 WEIR__HOT struct weir_future *weir__future_new(struct weir__task *task)
 {
 	struct weir_future *future = weir__alloc_small(sizeof(*future));
 
-	if (future) {
-		future->refs = task ? 2 : 1;
-		future->lock.word = 0;
-		future->error = 0;
-		future->ended = 0;
-		future->is_task = task != NULL;
-		future->cancel_sent = false;
-		future->first = NULL;
-		future->last = NULL;
-		future->task = task;
-	}
+	if (future)
+		weir__future_renew(future, task);
 	return future;
 }
 
@@ -75,15 +79,14 @@ bool weir__future_end(struct weir_future *future, int error, intptr_t value)
 	return first;
 }
 
-WEIR__HOT void weir__future_end_own(struct weir_future *future, int error, intptr_t value)
+WEIR__HOT struct weir_future *weir__future_end_own(struct weir_future *future, int error,
+						   intptr_t value)
 {
-	/* Handles come from handles: if this is the last one, nobody will ever ask. */
-	if (WEIR__LOAD(&future->refs, __ATOMIC_ACQUIRE) == 1) {
-		weir__free(future);
-	} else {
-		(void)weir__future_end(future, error, value);
-		weir_future_unref(future);
-	}
+	if (WEIR__LOAD(&future->refs, __ATOMIC_ACQUIRE) == 1)
+		return future;
+	(void)weir__future_end(future, error, value);
+	weir_future_unref(future);
+	return NULL;
 }
 
 bool weir__future_listen(struct weir_future *future, struct weir__listener *listener)

@@ -40,6 +40,9 @@ struct weir_future {
 /* With one handle, or for a task with two, of which one is the task's own. NULL: no memory. */
 struct weir_future *weir__future_new(struct weir__task *task);
 
+/* The same of one that nobody has a handle of. */
+void weir__future_renew(struct weir_future *future, struct weir__task *task);
+
 static inline bool future_ended(const struct weir_future *future)
 {
 	return WEIR__LOAD(&future->ended, __ATOMIC_ACQUIRE);
@@ -50,8 +53,9 @@ static inline bool future_ended(const struct weir_future *future)
 bool weir__future_end(struct weir_future *future, int error, intptr_t value);
 bool weir__promise_end(struct weir_future *promise, int error, intptr_t value);
 
-/* The end of a task: ends its future, and drops the task's own handle. */
-void weir__future_end_own(struct weir_future *future, int error, intptr_t value);
+/* The end of a task: ends its future, and drops the task's own handle. Or does neither and returns
+ * the future, if that is the last handle: handles come from handles, so nobody will ever ask. */
+struct weir_future *weir__future_end_own(struct weir_future *future, int error, intptr_t value);
 
 /* Adds a listener; false when the future has ended already, and nothing is added. */
 bool weir__future_listen(struct weir_future *future, struct weir__listener *listener);

@@ -8,7 +8,7 @@ bool weir__overflow_explain(const void *address)
 {
 	const struct weir__task *task = weir__task_here();
 	struct weir__cry cry = { .length = 0 };
-	size_t past = task ? weir__stack_past(&task->sched->stacks, task, address) : 0;
+	size_t past = task ? weir__stack_past(&task->sched->stacks, task->stack, address) : 0;
 
 	if (past == 0)
 		return false;

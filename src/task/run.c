@@ -12,40 +12,24 @@
 
 enum { STACK_SIZE = 58 * 1024, STACK_CACHE = 1024 };
 
-static void task_main(void *arg)
-{
-	struct weir__task *task = arg;
-	struct weir__sched *sched = task->sched;
-	intptr_t value = 0;
-	int error = -ECANCELED;
-
-	fiber_entered(&task->fiber, sched->left);
-	if (sched->ended)
-		weir__sched_bury(sched);
-	if (!task->cancelled) {
-		task->started = true;
-		error = task->fn(task->arg, &value);
-	}
-	weir__sched_end(task, error, value);
-}
-
 static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, void *arg,
 				   void *site)
 {
-	char *end = weir__sched_room(sched) ? weir__stack_get(&sched->stacks) : NULL;
-	struct weir__task *task;
-	char *top;
+	struct weir__task *task = weir__sched_room(sched) ? weir__record_get(&sched->records) :
+							    NULL;
 
-	if (!end)
+	if (!task)
 		return NULL;
-	top = end - weir__stack_colour(&sched->stacks, end);
-	task = (struct weir__task *)(void *)(top - (sizeof(*task) + 63) / 64 * 64);
-	task->future = weir__future_new(task);
-	if (!task->future) {
-		weir__stack_put(&sched->stacks, end);
+	if (task->future)
+		weir__future_renew(task->future, task);
+	else
+		task->future = weir__future_new(task);
+	if (!task->future || !weir__stack_promise(&sched->stacks)) {
+		weir__record_put(&sched->records, task);
 		return NULL;
 	}
 	/* One by one: the members at the end are not touched before they are used. */
+	task->stack = NULL;
 	task->sched = sched;
 	task->parking = NULL;
 	task->outcome = 0;
@@ -54,6 +38,7 @@ static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, 
 	task->stubborn = false;
 	task->started = false;
 	task->timed = false;
+	task->listed = false;
 	task->fn = fn;
 	task->arg = arg;
 	task->older = sched->newest;
@@ -61,8 +46,6 @@ static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, 
 	task->id = ++sched->spawned;
 	task->site = site;
 	task->name[0] = '\0';
-	fiber_init(&task->fiber, end - sched->stacks.size,
-		   (size_t)((char *)task - end) + sched->stacks.size, task_main, task);
 	if (sched->newest)
 		sched->newest->newer = task;
 	sched->newest = task;
@@ -130,6 +113,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	task = task_new(&sched, root, arg, __builtin_return_address(0));
 	if (!task) {
 		weir__bell_done(&sched.bell);
+		weir__records_done(&sched.records);
 		weir__stacks_done(&sched.stacks);
 		weir__free(sched.ready.ring);
 		return -ENOMEM;
@@ -151,6 +135,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	weir__faults_unwatch(&sched.watch);
 	weir__depth_done(&sched);
 	weir__bell_done(&sched.bell);
+	weir__records_done(&sched.records);
 	weir__stacks_done(&sched.stacks);
 	weir__free(sched.ready.ring);
 	error = future->error;

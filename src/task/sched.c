@@ -12,8 +12,9 @@
 enum { SWITCHES_A_ROUND = 64 };
 
 /* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
- * those before it run: AHEAD places before its turn, so many LINES below its record and above. */
-enum { MANY = 256, AHEAD = 4, LINES_BELOW = 10, LINES_ABOVE = 2, ROOM_LEAST = 8 };
+ * those before it run: AHEAD places before its turn so many LINES of its stack, from where it was
+ * left, and its record as long before that, for that knows where. */
+enum { MANY = 256, AHEAD = 3, LINES = 10, ROOM_LEAST = 8 };
 
 static WEIR__TLS struct weir__sched *here;
 
@@ -76,12 +77,18 @@ bool weir__sched_room(struct weir__sched *sched)
 	return WEIR__LIKELY(enough) || more_room(&sched->ready);
 }
 
-static inline void expect(const struct weir__task *task)
+static inline void expect_record(const struct weir__task *task)
 {
-	const char *record = (const char *)task;
+	__builtin_prefetch(task, 1);
+	__builtin_prefetch((const char *)task + 64, 1);
+}
 
-	for (int line = -LINES_BELOW; line < LINES_ABOVE; line++)
-		__builtin_prefetch(record + 64 * line, 1);
+static inline void expect_stack(const struct weir__task *task)
+{
+	const char *left = (const char *)task->fiber.context;
+
+	for (int line = 0; line < LINES && task->stack; line++)
+		__builtin_prefetch(left + 64 * line, 1);
 }
 
 static inline void add_ready(struct weir__sched *sched, struct weir__task *task)
@@ -109,14 +116,19 @@ static inline struct weir__task *take_ready(struct weir__sched *sched)
 	if (first != ready->next) {
 		task = ready->ring[first & ready->mask];
 		ready->first = first + 1;
-		if (ready->next - first > AHEAD && sched->task_count > MANY)
-			expect(ready->ring[(first + AHEAD) & ready->mask]);
+		if (ready->next - first > 2 * AHEAD && sched->task_count > MANY) {
+			expect_record(ready->ring[(first + 2 * AHEAD) & ready->mask]);
+			expect_stack(ready->ring[(first + AHEAD) & ready->mask]);
+		}
 	}
 	queue_leave(ready);
 	return task;
 }
 
-WEIR__HOT __attribute__((noinline)) void weir__sched_bury(struct weir__sched *sched)
+/* After a switch: gives back what a task has had that has ended; it could not do so itself. Not
+ * inline, for a task that ends never leaves its frames, and an instrumented one would stay marked.
+ */
+WEIR__HOT __attribute__((noinline)) static void bury(struct weir__sched *sched)
 {
 	struct weir__task *task = sched->ended;
 
@@ -124,7 +136,21 @@ WEIR__HOT __attribute__((noinline)) void weir__sched_bury(struct weir__sched *sc
 	fiber_done(&task->fiber);
 	if (WEIR__UNLIKELY(sched->config->measure_stacks))
 		weir__depth_look(task, true);
-	weir__stack_put(&sched->stacks, weir__stack_end(&sched->stacks, task));
+	weir__stack_put(&sched->stacks, task->stack);
+	weir__record_put(&sched->records, task);
+}
+
+static void task_main(void *arg);
+
+/* Gives a task that is about to run for the first time its stack. */
+WEIR__HOT __attribute__((noinline)) static void begin(struct weir__task *task)
+{
+	struct weir__stacks *stacks = &task->sched->stacks;
+	char *end = weir__stack_get(stacks);
+
+	task->stack = end;
+	fiber_init(&task->fiber, end - stacks->size, stacks->size - weir__stack_colour(stacks, end),
+		   task_main, task);
 }
 
 /* Goes on with `task`, or with the loop when it is NULL. */
@@ -138,11 +164,13 @@ static inline void go(struct weir__sched *sched, struct weir__task *task, bool l
 	sched->current = task;
 	sched->left = from;
 	*sched->park_self = task;
+	if (task && WEIR__UNLIKELY(!task->stack))
+		begin(task);
 	if (!self || !task)
 		weir__parker_set(task ? &weir__task_parker : NULL, task);
 	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
 	if (sched->ended)
-		weir__sched_bury(sched);
+		bury(sched);
 }
 
 /* Straight to the next task if there is one: one switch instead of two. The place of errno is the
@@ -293,7 +321,7 @@ WEIR__HOT static void task_unpark(struct weir__parking *parking)
 	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
 		add_ready(sched, task);
 		if (sched->task_count > MANY)
-			expect(task);
+			expect_stack(task);
 	} else {
 		post_wake_up(task);
 	}
@@ -324,7 +352,10 @@ void weir__sched_post(struct weir__sched *sched, struct weir__message *message)
 		weir__bell_ring(&sched->bell);
 }
 
-void weir__sched_end(struct weir__task *task, int error, intptr_t value)
+/* The last thing a task does: ends its future and never returns. Not inline: its frame would be
+ * part of the one that every task that waits has below its own. */
+__attribute__((noinline, noreturn)) static void end(struct weir__task *task, int error,
+						    intptr_t value)
 {
 	struct weir__sched *sched = task->sched;
 	struct weir_future *future = task->future;
@@ -336,7 +367,7 @@ void weir__sched_end(struct weir__task *task, int error, intptr_t value)
 	else
 		sched->newest = task->older;
 	sched->task_count--;
-	weir__future_end_own(future, error, value);
+	task->future = weir__future_end_own(future, error, value);
 	sched->ended = task;
 	/* The loop must see the end of what it waits for before anybody else runs. And where stacks
 	 * are measured that is done in the loop, lest it counts as the next task's. */
@@ -346,4 +377,21 @@ void weir__sched_end(struct weir__task *task, int error, intptr_t value)
 	else
 		go(sched, NULL, true);
 	__builtin_unreachable();
+}
+
+static void task_main(void *arg)
+{
+	struct weir__task *task = arg;
+	struct weir__sched *sched = task->sched;
+	intptr_t value = 0;
+	int error = -ECANCELED;
+
+	fiber_entered(&task->fiber, sched->left);
+	if (sched->ended)
+		bury(sched);
+	if (!task->cancelled) {
+		task->started = true;
+		error = task->fn(task->arg, &value);
+	}
+	end(task, error, value);
 }

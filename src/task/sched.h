@@ -27,6 +27,7 @@
 #include "base/heap.h"
 #include "park/park.h"
 #include "task/fiber.h"
+#include "task/record.h"
 #include "task/stack.h"
 
 #include <weir/task.h>
@@ -37,10 +38,10 @@ struct weir__message {
 	void (*deliver)(struct weir__message *message);
 };
 
-/* A task. It lies at the top of its own stack, so that a parked task costs one page; what every
- * wait needs comes first, next to the frames of the calls that wait. */
+/* A task. What every wait needs comes first. */
 struct weir__task {
 	struct weir__fiber fiber;
+	char *stack; /* its end; NULL: it has not run yet and has none */
 	struct weir__sched *sched;
 	struct weir__parking *parking; /* while it waits */
 	int outcome;                   /* why it was made ready other than by unpark */
@@ -49,6 +50,7 @@ struct weir__task {
 	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
 	bool started;
 	bool timed;
+	bool listed; /* in a report that is being written */
 	struct weir_future *future;
 
 	weir_task_fn *fn;
@@ -57,7 +59,6 @@ struct weir__task {
 	struct weir__task *newer;
 
 	/* For people. */
-	bool listed; /* in a report that is being written */
 	uint64_t id;
 	void *site; /* where it was spawned */
 	char name[24];
@@ -85,6 +86,7 @@ struct weir__sched {
 	void **park_self; /* where this thread's park layer keeps who waits: the current task */
 	struct weir__task *ended; /* its stack is in use until somebody else runs */
 	struct weir__heap timers;
+	struct weir__records records;
 	struct weir__stacks stacks;
 	struct weir__site *sites;        /* if stacks are measured */
 	const struct weir_future *until; /* tasks run until this one has ended */
@@ -137,11 +139,6 @@ bool weir__sched_room(struct weir__sched *sched);
 /* In the scheduler's thread: appends to the ready queue. */
 void weir__sched_ready(struct weir__task *task);
 
-/* After a switch: gives back the stack of a task that has ended, which could not do so itself. Not
- * inline, for a task that ends never leaves its frames, and an instrumented one would stay marked.
- */
-void weir__sched_bury(struct weir__sched *sched);
-
 /* In the scheduler's thread: ends the wait of a task with `outcome`, if it waits and nobody else
  * has ended it yet. Whether it did. */
 bool weir__task_disturb(struct weir__task *task, int outcome);
@@ -151,9 +148,6 @@ void weir__sched_post(struct weir__sched *sched, struct weir__message *message);
 
 /* Whether the calling task must return -ECANCELED now; says so once. */
 bool weir__task_told(struct weir__task *task);
-
-/* The last thing a task does: ends its future and never returns. */
-__attribute__((noreturn)) void weir__sched_end(struct weir__task *task, int error, intptr_t value);
 
 /* Runs tasks until `until` has ended, or until none is left. */
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);

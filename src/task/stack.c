@@ -12,7 +12,7 @@
 #include <string.h>
 #include <weir/base.h>
 
-enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512, AHEAD = 4 };
+enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512, AHEAD = 8 };
 
 enum { COLOURS = 32, COLOUR_STEP = 64, COLOUR_MOST = (COLOURS - 1) * COLOUR_STEP };
 
@@ -60,6 +60,7 @@ static struct weir__slab *slab_new(struct weir__stacks *stacks)
 	if (!slab)
 		return NULL;
 	slab->used = 1;
+	stacks->room += SLAB_STACKS - 1;
 	slab->next = stacks->slabs;
 	stacks->slabs = slab;
 	slab->next_with_room = stacks->with_room;
@@ -108,31 +109,31 @@ WEIR__HOT size_t weir__stack_colour(const struct weir__stacks *stacks, const voi
 	return colour(stacks, end);
 }
 
-WEIR__HOT void *weir__stack_end(const struct weir__stacks *stacks, const void *inside)
-{
-	return (void *)(((uintptr_t)inside | (stacks->size - 1)) + 1);
-}
-
 /* What a new task writes, on a stack that is to be used soon. */
 static inline void expect(const struct weir__stacks *stacks, const char *end)
 {
 	const char *top = end - colour(stacks, end);
 
-	for (int line = 1; line <= 6; line++)
+	for (int line = 1; line <= 10; line++)
 		__builtin_prefetch(top - 64 * line, 1);
+}
+
+WEIR__HOT bool weir__stack_promise(struct weir__stacks *stacks)
+{
+	if (WEIR__UNLIKELY(stacks->promised == stacks->room) && !slab_new(stacks))
+		return false;
+	stacks->promised++;
+	return true;
 }
 
 WEIR__HOT void *weir__stack_get(struct weir__stacks *stacks)
 {
-	struct weir__slab *slab;
-
 	if (WEIR__LIKELY(stacks->warm_count > 0)) {
 		if (stacks->warm_count > AHEAD)
 			expect(stacks, stacks->warm[stacks->warm_count - 1 - AHEAD]);
 		return stacks->warm[--stacks->warm_count];
 	}
-	slab = stacks->with_room ? stacks->with_room : slab_new(stacks);
-	return slab ? slab_get(stacks, slab) : NULL;
+	return slab_get(stacks, stacks->with_room);
 }
 
 static WEIR__COLD bool more_room(struct weir__stacks *stacks)
@@ -164,6 +165,7 @@ WEIR__HOT void weir__stack_put(struct weir__stacks *stacks, void *end)
 	struct weir__slab *slab;
 	unsigned index;
 
+	stacks->promised--;
 	if (stacks->warm_count < stacks->warm_most && keep_warm(stacks, end))
 		return;
 	/* If the kernel will not take the pages back, the stack stays warm. Without room for that,
@@ -186,16 +188,16 @@ size_t weir__stack_usable(const struct weir__stacks *stacks)
 	return stacks->size - COLOUR_MOST - weir__page_size();
 }
 
-size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, const void *address)
+void *weir__stack_low(const struct weir__stacks *stacks, void *end)
 {
-	uintptr_t guard = (uintptr_t)inside & ~(stacks->size - 1);
-	uintptr_t end = guard + weir__page_size();
-
-	return (uintptr_t)address >= guard && (uintptr_t)address < end ? end - (uintptr_t)address :
-									 0;
+	return (char *)end - stacks->size + weir__page_size();
 }
 
-void *weir__stack_low(const struct weir__stacks *stacks, void *inside)
+size_t weir__stack_past(const struct weir__stacks *stacks, const void *end, const void *address)
 {
-	return (char *)inside - ((uintptr_t)inside & (stacks->size - 1)) + weir__page_size();
+	uintptr_t guard = (uintptr_t)end - stacks->size;
+	uintptr_t low = guard + weir__page_size();
+
+	return (uintptr_t)address >= guard && (uintptr_t)address < low ? low - (uintptr_t)address :
+									 0;
 }

@@ -3,6 +3,9 @@
  * A million stacks must stay far below the kernel's limit on mappings (65,530), so many of them
  * share one mapping, a slab; see weir__page_guard for what that means for the guards.
  *
+ * PROMISES. A task is given its stack when it first runs, and cannot fail then. So a stack is
+ * promised to it before, which may map memory but touches none.
+ *
  * COLOURS. Every stack ends at a multiple of its size, so the same few of a cache's sets would hold
  * all that is hot. A task therefore begins a few cache lines below the end of its stack, fewer or
  * more by the stack's place; weir__stack_colour says how many bytes. They stay within half a page,
@@ -14,6 +17,7 @@
 #ifndef WEIR_TASK_STACK_H
 #define WEIR_TASK_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct weir__slab;
@@ -23,7 +27,9 @@ struct weir__stacks {
 	size_t warm_most;
 	size_t warm_count;
 	size_t warm_room;
-	void **warm; /* the newest last; a list through the stacks would have to fetch each */
+	size_t room;     /* stacks that are there, in all slabs */
+	size_t promised; /* of these, those that are in use or will be */
+	void **warm;     /* the newest last; a list through the stacks would have to fetch each */
 	struct weir__slab *slabs;
 	struct weir__slab *with_room; /* those that have a stack to give */
 };
@@ -32,13 +38,12 @@ struct weir__stacks {
 int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most);
 void weir__stacks_done(struct weir__stacks *stacks);
 
-/* The end of a stack: stacks->size bytes lie below it, and the lowest page of them faults. NULL
- * when there is no memory. */
+/* Sets one stack aside, wherever it is; whether there was memory. Then, once for each, the end of a
+ * stack: stacks->size bytes lie below it, and the lowest page of them faults. To put it back ends
+ * the promise. */
+bool weir__stack_promise(struct weir__stacks *stacks);
 void *weir__stack_get(struct weir__stacks *stacks);
 void weir__stack_put(struct weir__stacks *stacks, void *end);
-
-/* The end of the stack that an address is on. */
-void *weir__stack_end(const struct weir__stacks *stacks, const void *inside);
 
 /* How far below its end a stack begins. */
 size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end);
@@ -46,11 +51,11 @@ size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end);
 /* How many bytes a task may use of each, whatever its colour. */
 size_t weir__stack_usable(const struct weir__stacks *stacks);
 
-/* How far `address` is below the stack that `inside` lies in, if it is in the page that faults; 0
+/* How far `address` is below the stack that ends at `end`, if it is in the page that faults; 0
  * otherwise. A signal handler may ask. */
-size_t weir__stack_past(const struct weir__stacks *stacks, const void *inside, const void *address);
+size_t weir__stack_past(const struct weir__stacks *stacks, const void *end, const void *address);
 
-/* The lowest byte that may be used of the stack that `inside` lies in. */
-void *weir__stack_low(const struct weir__stacks *stacks, void *inside);
+/* The lowest byte of the stack that may be used. */
+void *weir__stack_low(const struct weir__stacks *stacks, void *end);
 
 #endif

@@ -8,6 +8,7 @@
 #include "task/future.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 struct wait {
 	struct weir__parking parking;
@@ -89,6 +90,23 @@ static bool is_decided(struct weir_future **futures, size_t n, bool first_decide
 	return found || left == 0;
 }
 
+/* A task of another scheduler may change its name at any time. */
+static void describe_task(struct weir_future *future, char *text, size_t size)
+{
+	const struct weir__task *task;
+
+	weir__lock(&future->lock);
+	task = future->task; /* which cannot end while we have the lock */
+	if (!task)
+		weir__format(text, size, "a task that has ended");
+	else if (task->sched != weir__sched_here())
+		weir__format(text, size, "task %" PRIu64 " of another scheduler", task->id);
+	else
+		weir__format(text, size, "task %" PRIu64 "%s%s%s", task->id,
+			     task->name[0] ? " \"" : "", task->name, task->name[0] ? "\"" : "");
+	weir__unlock(&future->lock);
+}
+
 static void describe(const void *object, char *text, size_t size)
 {
 	const struct weir_future *future = object;
@@ -96,7 +114,7 @@ static void describe(const void *object, char *text, size_t size)
 	if (!future)
 		weir__format(text, size, "several futures");
 	else if (future->is_task)
-		weir__format(text, size, "task %p", object);
+		describe_task((struct weir_future *)(uintptr_t)object, text, size);
 	else
 		weir__format(text, size, "promise %p", object);
 }

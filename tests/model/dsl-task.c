@@ -45,7 +45,8 @@ void m_spawn(int i, weir_task_fn *fn)
 
 	m_check(future, "a task was not started");
 	world.futures[i] = future;
-	world.future_strands[i] = (uint8_t)memory_stack_of(future->task);
+	world.future_strands[i] = 0;
+	world.future_cancels[i] = 0;
 }
 
 void m_promise(int i, int handles)
@@ -75,8 +76,10 @@ void m_drop(int i)
 void m_cancel_task(int i)
 {
 	begin();
-	if (world.futures[i]->is_task)
+	if (world.futures[i]->is_task && world.future_strands[i] > 0)
 		world.strands[world.future_strands[i]].cancels++;
+	else if (world.futures[i]->is_task)
+		world.future_cancels[i]++;
 	m_check(end(weir_cancel(world.futures[i])) == 0, "a cancel failed");
 }
 

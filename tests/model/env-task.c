@@ -1,9 +1,11 @@
-/* model: the world below tasks: what base/bell.c, task/stack.c and task/switch_* do in production.
- * There are no signals here, so nobody explains a fault, and no stack is measured.
+/* model: the world below tasks: what base/bell.c, task/stack.c, task/record.c and task/switch_* do
+ * in production. Records of tasks are blocks like any other. There are no signals here, so nobody
+ * explains a fault, and no stack is measured.
  *
  * A task is a strand of the thread that its scheduler runs in: its stack is one of a few that each
  * thread has, and a switch to it is one between stacks of the same thread, of which the engine
  * learns nothing but where each stack was left. */
+#include "base/alloc.h"
 #include "base/bell.h"
 #include "base/fault.h"
 #include "base/thread.h"
@@ -13,6 +15,7 @@
 #include "model/oracle.h"
 #include "task/depth.h"
 #include "task/overflow.h"
+#include "task/sched.h"
 #include "task/stack.h"
 #include "task/switch.h"
 
@@ -96,6 +99,12 @@ void weir__stacks_done(struct weir__stacks *stacks)
 	}
 }
 
+bool weir__stack_promise(struct weir__stacks *stacks)
+{
+	(void)stacks;
+	return true;
+}
+
 /* The lowest that is free, so that equal states have equal addresses. */
 void *weir__stack_get(struct weir__stacks *stacks)
 {
@@ -123,18 +132,31 @@ void weir__stack_put(struct weir__stacks *stacks, void *end)
 	memory_bury_all(i);
 }
 
-void *weir__stack_end(const struct weir__stacks *stacks, const void *inside)
-{
-	(void)stacks;
-	return memory_stack_top(memory_stack_of(inside));
-}
-
 /* All alike, so that there is less to compare. */
 size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
 {
 	(void)stacks;
 	(void)end;
 	return 0;
+}
+
+/* Each by itself, so that one that has ended is known to be gone. */
+struct weir__task *weir__record_get(struct weir__records *records)
+{
+	(void)records;
+	return weir__alloc(sizeof(struct weir__task));
+}
+
+void weir__record_put(struct weir__records *records, struct weir__task *task)
+{
+	(void)records;
+	weir__free(task->future);
+	weir__free(task);
+}
+
+void weir__records_done(struct weir__records *records)
+{
+	(void)records;
 }
 
 /* The one that was left for the strand that runs now. */
@@ -160,6 +182,12 @@ weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *),
 
 	strand->entry = entry;
 	strand->arg = arg;
+	for (int f = 0; f < MAX_FUTURES; f++) {
+		if (world.futures[f] != ((const struct weir__task *)arg)->future)
+			continue;
+		world.future_strands[f] = (uint8_t)i;
+		strand->cancels = world.future_cancels[f];
+	}
 	strand->sp = context_new((char *)stack + size, size, begin);
 	memory_bury(i);
 	return strand;

@@ -189,7 +189,8 @@ struct world {
 	void (*woken[MAX_SLOTS])(int slot, int result);
 	uint32_t *words;
 	struct weir_future *futures[MAX_FUTURES];
-	uint8_t future_strands[MAX_FUTURES]; /* of a task's: its strand */
+	uint8_t future_strands[MAX_FUTURES]; /* of a task's that has begun: its strand; else 0 */
+	uint8_t future_cancels[MAX_FUTURES]; /* asked for before it had one */
 	uint8_t allocated;                   /* blocks that the library has not freed */
 	struct bell bells[MAX_THREADS];
 	struct ghost ghosts[MAX_SEMS];
