@@ -5,11 +5,10 @@
 
 POSTGRES_URL in an argument becomes the server's URL, POSTGRES_DIR the directory its socket is in. The
 server listens on a socket and a free port of this host, and is reached by one of them (durable: by the
-socket, and it waits for the disk, which the others do not), with TLS and
-certificates made for the occasion, or through a pgbouncer that pools transactions, and then perhaps
-knows where the server itself is. It is started again
-if it ends, and it and all its files are gone when the command has ended. Exits with the command's
-code, or with 77, and says why, where no PostgreSQL is installed.
+socket, and it waits for the disk, which the others do not), with TLS and certificates made for the
+occasion, or through a pgbouncer that pools transactions, and then perhaps knows where the server
+itself is. It is started again if it ends, and it and all its files are gone when the command has
+ended. Exits with the command's code, or with 77, and says why, where no PostgreSQL is installed.
 
 WEIR_POSTGRES_SETTINGS has more settings of the server, with blanks between: `fsync=on`, without which
 no commit waits for a disk.
@@ -83,9 +82,11 @@ class Server:
         self.bin = bin_directory()
         self.directory, self.data = Path(directory), Path(directory) / data
         self.port, self.process = free_port(), None
-        self.options = ["fsync=off", "max_connections=50", "shared_buffers=16MB",
-                        "max_wal_size=128MB", f"unix_socket_directories={directory}",
-                        "listen_addresses=127.0.0.1", "log_min_messages=warning", *options,
+        # Shared memory in files of the directory: a server that is killed leaves none elsewhere.
+        self.options = ["fsync=off", "dynamic_shared_memory_type=mmap", "max_connections=50",
+                        "shared_buffers=16MB", "max_wal_size=128MB",
+                        f"unix_socket_directories={directory}", "listen_addresses=127.0.0.1",
+                        "log_min_messages=warning", *options,
                         *os.environ.get("WEIR_POSTGRES_SETTINGS", "").split()]
         self.unix_url = f"postgres://root@/postgres?host={directory}&port={self.port}"
         self.tcp_url = f"postgres://app:{PASSWORD}@127.0.0.1:{self.port}/postgres"
