@@ -110,8 +110,6 @@ long() {
 	test_stage "gcc: the copier at length" build \
 		meson test -C build --no-rebuild --print-errorlogs --suite=copy-long
 	stage "the rule book, four claims" build/tests/unit/unit_rules --whole
-	stage "a million leases in PostgreSQL" \
-		python3 -B tests/chaos/test_postgres_setup.py build/src/weir 1000000
 	stage "100,000 kills" build/tests/chaos/crash --kills 100000 sqlite:DIRECTORY/weir.db
 	stage "Redis, all harms" env WEIR_CLOCK_SHIM="$PWD/build/tests/support/clock_shim.so" \
 		tests/support/with_redis.py pair build/tests/chaos/redis_chaos --seconds 60 REDIS_DIR
