@@ -147,7 +147,7 @@ TEST(an_engine_that_does_not_open_says_why)
 	assert_string_equal(weir_store_error(NULL), "the host says no");
 }
 
-/* Until there have been so many, or the lease is lost. */
+/* Until there have been so many. The life of the lease is longer than machines stall. */
 static void await_renewals(struct weir_lease *lease, uint32_t count)
 {
 	while (weir_lease_held(lease) && __atomic_load_n(&renewals, __ATOMIC_RELAXED) < count) {
@@ -155,20 +155,19 @@ static void await_renewals(struct weir_lease *lease, uint32_t count)
 
 		assert_true(error == 0 || error == -ETIMEDOUT);
 	}
+	assert_true(weir_lease_held(lease));
 }
 
 TEST(a_renewal_that_fails_is_tried_again_CHECKLIST_32)
 {
-	struct weir_request request = { .name = "a", .ttl = 60 * WEIR_MS, .keepalive = true };
+	struct weir_request request = { .name = "a", .ttl = 2 * WEIR_SECOND, .keepalive = true };
 	struct weir_lease *lease;
 
 	renew_result = -EHOSTUNREACH;
 	lease = acquire(store, &request);
-	/* Reached again in time, and it goes on; on a machine that stalls it is lost, and says so.
-	 */
 	await_renewals(lease, 2);
 	__atomic_store_n(&renew_result, 0, __ATOMIC_RELAXED);
-	await_renewals(lease, 7);
+	await_renewals(lease, 4);
 	weir_lease_unref(lease);
 }
 
