@@ -26,6 +26,13 @@
  *     A request id names one piece of work. Who asks under it again is taken to be the same client,
  *     which did not see its answer, and is a holder as good as the first: through the same store it
  *     gets the same handle, through another one, of another process perhaps, a handle of its own.
+ *     What a shared handle does by itself (keepalive, on_lost, cancel_on_lost) is as its first
+ *     holder asked, whose on_lost_arg must live as long as the handle.
+ *     Those who wait under it at the same time, through one store, wait in one place of the queue,
+ *     which stays until the last of them has given up, and are granted together. Each has one
+ *     reference of the handle, from the grant on: what one of them drops, the others hold. What
+ *     one releases before another has returned from weir_acquire, that one gets as a lease that is
+ *     not held any more. One that is cancelled at the grant leaves the lease to the others.
  *     Releasing any of them, or dropping the last handle in one store, gives the lease back, and
  *     the others are lost: at once where the store can tell them, by their next renewal or their
  *     deadline elsewhere. While two processes have it, the death of neither ends it, only its TTL.

@@ -5,6 +5,7 @@
 #include "base/boottime.h"
 #include "lease/keeper.h"
 #include "lease/names.h"
+#include "lease/namesakes.h"
 #include "lease/op.h"
 #include "lease/say.h"
 
@@ -58,13 +59,16 @@ static int check(const struct weir_store *store, const struct weir_request *requ
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Puts the operation among those that closing the store ends. False: it is being closed. */
+/* Puts the operation among those that closing the store ends. False: it is being closed, and the
+ * operation was withdrawn. */
 static bool join_waits(struct weir_store *store, struct weir__op *op)
 {
 	bool open;
 
 	weir__lock(&store->lock);
 	open = !weir__gate_is_shut(store);
+	if (!open)
+		weir__namesakes_give_up(store, op, -ESHUTDOWN);
 	if (open) {
 		op->waits_next = store->waits;
 		if (store->waits != NULL)
@@ -75,11 +79,9 @@ static bool join_waits(struct weir_store *store, struct weir__op *op)
 	return open;
 }
 
-/* Takes it out again. Whether the caller is the one to withdraw it. */
-static bool leave_waits(struct weir_store *store, struct weir__op *op, int give_up)
+/* Takes it out again, and withdraws it if the asker has given up first. */
+static void leave_waits(struct weir_store *store, struct weir__op *op, int give_up)
 {
-	bool withdraw;
-
 	weir__lock(&store->lock);
 	if (op->waits_prev != NULL)
 		op->waits_prev->waits_next = op->waits_next;
@@ -87,13 +89,9 @@ static bool leave_waits(struct weir_store *store, struct weir__op *op, int give_
 		store->waits = op->waits_next;
 	if (op->waits_next != NULL)
 		op->waits_next->waits_prev = op->waits_prev;
-	withdraw = give_up != 0 && !op->withdrawn;
-	if (withdraw) {
-		op->withdrawn = true;
-		op->give_up = give_up;
-	}
+	if (give_up != 0 && !op->withdrawn)
+		weir__namesakes_give_up(store, op, give_up);
 	weir__unlock(&store->lock);
-	return withdraw;
 }
 
 /* Returns what ended the wait before there was an answer, or 0. In either case there is one now
@@ -104,15 +102,9 @@ static int wait(struct weir_store *store, struct weir__op *op, weir_time deadlin
 	int give_up = 0;
 	bool joined = op->wait && join_waits(store, op);
 
-	if (op->wait && !joined) {
-		op->withdrawn = true;
-		op->give_up = -ESHUTDOWN;
-		store->engine->withdraw(store, op);
-	}
 	if (joined) {
 		give_up = weir__op_wait_until(op, deadline);
-		if (leave_waits(store, op, give_up))
-			store->engine->withdraw(store, op);
+		leave_waits(store, op, give_up);
 	}
 	if (!joined || give_up != 0)
 		weir__op_wait(op);
@@ -125,76 +117,15 @@ static int wait(struct weir_store *store, struct weir__op *op, weir_time deadlin
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
-/* Granted, to one who cannot keep it: a task that was cancelled, a store that is being closed. What
- * was granted before under the same id is somebody else's. */
-static void pass_on(struct weir_store *store, struct weir_lease *lease, struct weir__op *op,
-		    int give_up)
+/* A handle that never became anybody's. */
+static void drop_unused(struct weir_lease *lease)
 {
-	struct weir__op release = { .verb = WEIR__RELEASE,
-				    .name = op->name,
-				    .slot_hint = op->grant.slot + 1,
-				    .weight = op->grant.weight };
-
-	memcpy(release.token, op->grant.token, WEIR_TOKEN_SIZE);
-	if (memcmp(lease->token, release.token, WEIR_TOKEN_SIZE) == 0)
-		(void)weir__store_ask(store, &release);
-	op->result = give_up;
-}
-
-/* A handle by which a lease was adopted is no holder's: it has no id. */
-static bool was_acquired(const struct weir_lease *lease)
-{
-	return lease->request_id[0] != '\0';
-}
-
-/* The lease had been granted before under the same id (L4). If its handle is here, that is the one;
- * its keeper and its place on a stack stay as they were asked for first. */
-static struct weir_lease *earlier(struct weir_store *store, struct weir_lease *lease,
-				  const struct weir__grant *grant)
-{
-	struct weir_lease *found;
-
-	if (memcmp(lease->token, grant->token, WEIR_TOKEN_SIZE) == 0)
-		return NULL;
-	found = weir__ledger_find(&store->ledger, grant->token, was_acquired);
-	if (found != NULL) {
-		bool held = weir__lease_check(found) && weir__ledger_ref(found);
-
-		weir__lease_unpin(found);
-		if (held)
-			return found;
-	}
-	weir__ledger_remove(&store->ledger, lease);
-	memcpy(lease->token, grant->token, WEIR_TOKEN_SIZE);
-	weir__ledger_add(&store->ledger, lease);
-	return NULL;
-}
-
-static int begin(struct weir_store *store, struct weir_lease *lease, struct weir__op *op,
-		 struct weir_lease **ret_lease)
-{
-	struct weir_lease *found = earlier(store, lease, &op->grant);
-
-	if (found != NULL) {
-		lease->gone = true;
-		weir_lease_unref(lease);
-		*ret_lease = found;
-		return 0;
-	}
-	(void)weir__lease_begin(lease, &op->grant, op->sent);
-	weir__ledger_push(&store->ledger, lease, weir__ledger_caller());
-	/* Whoever is told of its end may drop the handle before this has returned. */
-	if (lease->keeper != NULL) {
-		(void)WEIR__ADD(&lease->pins, 1, __ATOMIC_RELAXED);
-		weir__keeper_start(lease, op->sent);
-		weir__lease_unpin(lease);
-	}
-	*ret_lease = lease;
-	return 0;
+	lease->gone = true;
+	weir_lease_unref(lease);
 }
 
 static int ask(struct weir_store *store, struct weir_lease *lease, struct weir__op *op,
-	       weir_time deadline, struct weir_lease **ret_lease)
+	       weir_time deadline)
 {
 	weir_time begun = op->sent;
 	int give_up = 0;
@@ -209,13 +140,33 @@ static int ask(struct weir_store *store, struct weir_lease *lease, struct weir__
 			weir__op_wait(op);
 		lease->waited = weir__boottime() - begun;
 	}
-	if (op->result == 0 && give_up != 0 && give_up != -ETIMEDOUT)
-		pass_on(store, lease, op, give_up);
-	if (op->result == 0)
-		return begin(store, lease, op, ret_lease);
-	lease->gone = true;
-	(void)weir__fail_op(op);
-	weir_lease_unref(lease);
+	/* One whose time is up keeps what it was granted in the last moment. */
+	return give_up == -ETIMEDOUT ? 0 : give_up;
+}
+
+static int ask_and_take(struct weir_store *store, struct weir_lease *lease, struct weir__op *op,
+			weir_time deadline, struct weir_lease **ret_lease)
+{
+	struct weir_lease *taken = NULL;
+	int give_up;
+
+	if (!weir__namesakes_join(op)) {
+		drop_unused(lease);
+		return weir__fail_plainly(-ENOMEM);
+	}
+	give_up = ask(store, lease, op, deadline);
+	if (op->result == 0 && give_up != 0) {
+		weir__namesakes_pass_on(op);
+		op->result = give_up;
+	} else if (op->result == 0) {
+		taken = weir__namesakes_take(op);
+		*ret_lease = taken;
+	}
+	weir__namesakes_leave(store, op);
+	if (op->result < 0)
+		(void)weir__fail_op(op);
+	if (taken != lease)
+		drop_unused(lease);
 	return op->result;
 }
 
@@ -240,8 +191,7 @@ static int prepare(struct weir_store *store, const struct weir_request *request,
 		if (error == 0)
 			error = weir__agent_start(store->agent);
 		if (error < 0) {
-			lease->gone = true;
-			weir_lease_unref(lease);
+			drop_unused(lease);
 			return weir__fail_plainly(error);
 		}
 	}
@@ -278,7 +228,7 @@ static int acquire(struct weir_store *store, const struct weir_request *request,
 	};
 
 	memcpy(op.token, lease->token, WEIR_TOKEN_SIZE);
-	return ask(store, lease, &op, request->deadline, ret_lease);
+	return ask_and_take(store, lease, &op, request->deadline, ret_lease);
 }
 
 int weir_acquire(struct weir_store *store, const struct weir_request *request,

@@ -12,6 +12,7 @@
  * A REQUEST THAT WAITS is answered when it is granted, or can never be. The asker that has had
  * enough calls withdraw() and goes on waiting for the answer, which now comes soon: op->give_up if
  * it was not granted, or 0 if it was, in the last moment. Nothing is lost between the two (P5).
+ * Several may wait under one id, for one place in the queue: the last of them ends it.
  *
  * TIME. Engines count on their own clock. What they answer is how long a lease lives from the
  * moment of the atomic step; `sent`, taken on CLOCK_BOOTTIME before anything is sent, turns that
@@ -49,6 +50,7 @@ struct weir__grant {
 
 struct weir__picture;
 struct weir__agent;
+struct weir__namesakes;
 
 struct weir__op {
 	struct weir__op *next; /* the engine's, while it has the operation */
@@ -84,11 +86,15 @@ struct weir__op {
 
 	/* Withdrawal: written by the asker, under the engine's lock or in a message of its own. */
 	int give_up; /* what to answer */
+	/* Others of this store wait under the same id: the place in the queue stays, for them. */
+	bool place_stays;
+	bool place_was_left; /* likewise by others, to this one: it must not stay any longer */
 	struct weir__op *withdraw_next;
 	/* The lease layer's: those that wait in a store, under the store's lock. */
 	bool withdrawn;
 	struct weir__op *waits_next;
 	struct weir__op *waits_prev;
+	struct weir__namesakes *namesakes;
 
 	/* The answer is there: called in whatever thread it came in. For most, weir__op_wake. */
 	void (*done)(struct weir__op *op);

@@ -69,6 +69,7 @@ void weir__store_unref(struct weir_store *store)
 {
 	if (WEIR__SUB(&store->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
+	weir__table_done(&store->namesakes);
 	weir__ledger_done(&store->ledger);
 	weir__free(store);
 }

@@ -88,6 +88,10 @@ bool weir__lease_extend(struct weir_lease *lease, const struct weir__grant *gran
 /* Whether it is held now; writes LOST at the deadline. */
 bool weir__lease_check(struct weir_lease *lease);
 
+/* Whether it is held now, or the engine does not have it any more: not one that only this side has
+ * ceased to believe in. */
+bool weir__lease_is_settled(struct weir_lease *lease);
+
 /* Makes it LOST if it is HELD. `ended`: the engine has said so. */
 void weir__lease_lose(struct weir_lease *lease, bool ended);
 

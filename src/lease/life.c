@@ -131,6 +131,16 @@ bool weir__lease_check(struct weir_lease *lease)
 	return held;
 }
 
+bool weir__lease_is_settled(struct weir_lease *lease)
+{
+	bool settled;
+
+	weir__lock(&lease->lock);
+	settled = still_held(lease) || lease->gone;
+	weir__unlock(&lease->lock);
+	return settled;
+}
+
 void weir__lease_lose(struct weir_lease *lease, bool ended)
 {
 	weir__lock(&lease->lock);

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "lease/lease.h"
 #include "lease/names.h"
+#include "lease/namesakes.h"
 #include "lease/picture.h"
 #include "lease/say.h"
 #include "lease/url.h"
@@ -117,10 +118,8 @@ static void end_waits(struct weir_store *store)
 	for (struct weir__op *op = store->waits; op != NULL; op = op->waits_next) {
 		if (op->withdrawn)
 			continue;
-		op->withdrawn = true;
-		op->give_up = -ESHUTDOWN;
 		/* The asker cannot leave before it has been taken out of this list. */
-		store->engine->withdraw(store, op);
+		weir__namesakes_give_up(store, op, -ESHUTDOWN);
 	}
 	weir__unlock(&store->lock);
 }

@@ -30,8 +30,9 @@ struct weir_store {
 	uint32_t forks; /* in which process it was opened */
 	uint32_t gate;  /* GATE_SHUT, and how many calls are inside */
 	struct weir_sem empty;
-	struct weir__lock lock; /* guards the list of those that wait */
+	struct weir__lock lock; /* guards the list of those that wait, and the table */
 	struct weir__op *waits;
+	struct weir__table namesakes;        /* namesakes.h */
 	uint64_t drawn;                      /* tokens and request ids so far */
 	uint8_t token_base[WEIR_TOKEN_SIZE]; /* random */
 	uint64_t id_base;                    /* random */

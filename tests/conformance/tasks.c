@@ -104,6 +104,66 @@ TEST(a_cancelled_waiter_holds_nothing_A1_CHECKLIST_1)
 	assert_counts(name, 1, 0, 0);
 }
 
+TASK(waits_as_x)
+{
+	struct weir_request request = {
+		.name = arg, .ttl = LONG, .request_id = "x", .deadline = WEIR_NEVER
+	};
+	struct weir_lease *lease = NULL;
+	int error = weir_acquire(store, &request, &lease);
+
+	weir_lease_unref(lease);
+	return error;
+}
+
+static void until_they_are(const char *name, uint32_t waiters)
+{
+	struct seen seen;
+
+	do {
+		(void)weir_sleep(WEIR_MS);
+		look(store, name, &seen);
+	} while (seen.n_waiters != waiters);
+}
+
+/* It has asked, but perhaps not been heard yet, when the other gives up. */
+TASK(leave_a_place_to_another)
+{
+	const char *name = arg;
+	struct weir_lease *lease = take(store, name, 1, LONG);
+	struct weir_future *first = spawn(waits_as_x, arg), *behind, *heir;
+	struct seen seen;
+
+	until_they_are(name, 1);
+	behind = spawn(waits_for_ever, arg);
+	until_they_are(name, 2);
+	heir = spawn(waits_as_x, arg);
+	assert_int_equal(weir_yield(), 0);
+	assert_int_equal(weir_cancel(first), 0);
+	assert_int_equal(join(first, NULL), -ECANCELED);
+	until_they_are(name, 2);
+	look(store, name, &seen);
+	assert_string_equal(seen.waiters[0].request_id, "x");
+	assert_int_equal(weir_cancel(heir), 0);
+	assert_int_equal(join(heir, NULL), -ECANCELED);
+	look(store, name, &seen);
+	assert_int_equal(seen.n_waiters, 1);
+	give_back(lease);
+	assert_int_equal(join(behind, NULL), 0);
+	return 0;
+}
+
+TEST(who_gives_up_leaves_the_place_to_others_of_its_id_L4)
+{
+	for (int i = 0; i < 10; i++) {
+		const char *name = fresh_name();
+
+		assert_int_equal(weir_ensure(store, name, 1), 1);
+		run_tasks(leave_a_place_to_another, (void *)(uintptr_t)name);
+		assert_counts(name, 1, 0, 0);
+	}
+}
+
 /* Cancelled at the moment it is granted, or thereabouts: nothing is lost either way (P5). */
 TASK(cancel_at_the_grant)
 {
@@ -206,6 +266,7 @@ TEST(each_task_has_its_own_stack_of_leases_M17_A3)
 static const struct CMUnitTest tests[] = {
 	CONFORMANCE(a_thousand_tasks_ten_permits_M4_A12_L1),
 	CONFORMANCE(a_cancelled_waiter_holds_nothing_A1_CHECKLIST_1),
+	CONFORMANCE(who_gives_up_leaves_the_place_to_others_of_its_id_L4),
 	CONFORMANCE(a_grant_that_races_with_a_cancellation_is_not_lost_A1_P5),
 	CONFORMANCE(a_task_is_cancelled_when_its_lease_is_lost_M10),
 	CONFORMANCE(each_task_has_its_own_stack_of_leases_M17_A3),

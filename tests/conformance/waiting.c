@@ -187,6 +187,30 @@ TEST(a_try_under_the_id_of_a_waiter_does_not_wait_L4)
 	weir_lease_unref(none);
 }
 
+TEST(two_who_wait_under_one_id_get_one_handle_L4)
+{
+	const char *name = fresh_name();
+
+	assert_int_equal(weir_ensure(store, name, 1), 1);
+	for (int i = 0; i < 20; i++) {
+		struct waiter waiters[2] = { { 0 }, { 0 } };
+		struct weir_lease *lease = take(store, name, 1, LONG);
+
+		waiters[0].request.request_id = waiters[1].request.request_id = "same";
+		waiter_queue(&waiters[0], name, 1, WEIR_NEVER);
+		waiters[1].request = waiters[0].request;
+		waiter_start(&waiters[1]);
+		give_back(lease);
+		for (int j = 0; j < 2; j++)
+			assert_int_equal(waiter_join(&waiters[j]), 0);
+		assert_ptr_equal(waiters[0].lease, waiters[1].lease);
+		weir_lease_unref(waiters[i % 2].lease);
+		assert_true(weir_lease_held(waiters[0].lease));
+		assert_counts(name, 1, 1, 0);
+		give_back(waiters[0].lease);
+	}
+}
+
 TEST(closing_ends_the_waits_of_that_handle_alone)
 {
 	const char *name = fresh_name();
@@ -240,6 +264,7 @@ static const struct CMUnitTest tests[] = {
 	CONFORMANCE(an_eviction_wakes_the_next),
 	CONFORMANCE(a_waiter_keeps_its_place_while_it_asks_L7_CHECKLIST_29),
 	CONFORMANCE(a_try_under_the_id_of_a_waiter_does_not_wait_L4),
+	CONFORMANCE(two_who_wait_under_one_id_get_one_handle_L4),
 	CONFORMANCE(closing_ends_the_waits_of_that_handle_alone),
 	CONFORMANCE(counters_say_what_happened),
 };

@@ -171,10 +171,50 @@ TEST(a_store_is_closed_under_those_who_use_it)
 	weir_store_close(store);
 }
 
+static void *live_as_x(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned choice = (unsigned)rand_r(&seed);
+		struct weir_request request = {
+			.name = "a",
+			.limit = 1,
+			.deadline = choice % 3 == 0 ? weir_after(20 * WEIR_US) : WEIR_NEVER,
+			.keepalive = choice / 4 % 2 == 0,
+			.request_id = choice / 8 % 8 == 0 ? NULL : "x",
+		};
+		struct weir_lease *lease = NULL;
+		int error = weir_acquire(store, &request, &lease);
+
+		/* Whoever releases it does so for all: only one can. */
+		if (error == 0 && choice / 64 % 4 == 0)
+			(void)weir_release(lease);
+		else if (error < 0)
+			assert_int_equal(error, -ETIMEDOUT);
+		weir_lease_unref(lease);
+	}
+	return NULL;
+}
+
+TEST(those_of_one_id_leave_nothing_whoever_is_first_L4)
+{
+	pthread_t threads[THREADS];
+
+	store = open_store("memory:");
+	for (uintptr_t i = 0; i < THREADS; i++)
+		threads[i] = start_thread(live_as_x, (void *)(i + 1));
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_account(store, "a", 0, 0);
+	weir_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_lease_ends_once_whatever_happens_CHECKLIST_19),
+		cmocka_unit_test(those_of_one_id_leave_nothing_whoever_is_first_L4),
 		cmocka_unit_test(a_store_is_closed_under_those_who_use_it),
 	};
 

@@ -133,16 +133,6 @@ bool weir__pg_take(struct postgres *pg, struct weir__op *op)
 	return true;
 }
 
-/* Another asker of this agent waits for the same claim. */
-static bool is_shared(struct postgres *pg, struct call *call)
-{
-	struct call *other = weir__pg_waiter(pg, call->token);
-
-	while (other != NULL && (other == call || other->state != CALL_WAITING))
-		other = weir__pg_next_waiter(other);
-	return other != NULL;
-}
-
 /* One that is on its way is withdrawn when its reply says that it waits, and so is one that would
  * be sent next: whoever runs out of time at once has at least tried. */
 void weir__pg_withdraw(struct postgres *pg, struct weir__op *op)
@@ -154,9 +144,10 @@ void weir__pg_withdraw(struct postgres *pg, struct weir__op *op)
 	call->withdrawn = true;
 	if (call->state == CALL_SENT)
 		return;
-	if (call->state == CALL_NEXT && pg->ready && op->give_up == -ETIMEDOUT)
+	if (call->state == CALL_NEXT && pg->ready &&
+	    (op->give_up == -ETIMEDOUT || op->place_was_left))
 		return;
-	if ((call->state == CALL_NEXT && !call->sent_before) || is_shared(pg, call)) {
+	if ((call->state == CALL_NEXT && !call->sent_before) || op->place_stays) {
 		weir__pg_answer(pg, call, op->give_up);
 		return;
 	}
@@ -245,13 +236,13 @@ void weir__pg_unpark(struct postgres *pg)
 }
 
 /* Of a request that may have arrived, and of any release. What was granted earlier under the same
- * id is not this one's to take back. */
+ * id is not this one's to take back, nor a place that others of its id wait in. */
 static bool leaves_something(const struct call *call)
 {
 	if (call->verb == WEIR__PG_RELEASE)
 		return true;
 	return (call->verb == WEIR__PG_REQUEST || call->verb == WEIR__PG_WITHDRAW) &&
-	       (call->state == CALL_WAITING || call->sent_before) &&
+	       !call->op->place_stays && (call->state == CALL_WAITING || call->sent_before) &&
 	       memcmp(call->token, call->op->token, WEIR_TOKEN_SIZE) == 0;
 }
 

@@ -153,16 +153,6 @@ bool weir__redis_take(struct redis *redis, struct weir__op *op)
 	return true;
 }
 
-/* Another asker of this agent waits for the same claim. */
-static bool is_shared(struct redis *redis, struct call *call)
-{
-	struct call *other = weir__redis_waiter(redis, call->token);
-
-	while (other != NULL && (other == call || other->state != CALL_WAITING))
-		other = weir__redis_next_waiter(other);
-	return other != NULL;
-}
-
 /* One that is on its way is withdrawn when its reply says that it waits, and so is one that would
  * be sent next: whoever runs out of time at once has at least tried. */
 void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
@@ -174,10 +164,11 @@ void weir__redis_withdraw(struct redis *redis, struct weir__op *op)
 	call->withdrawn = true;
 	if (call->state == CALL_SENT)
 		return;
-	if (call->state == CALL_NEXT && call->node->ready && op->give_up == -ETIMEDOUT)
+	if (call->state == CALL_NEXT && call->node->ready &&
+	    (op->give_up == -ETIMEDOUT || op->place_was_left))
 		return;
 	if (((call->state == CALL_NEXT || call->state == CALL_RESTING) && !call->sent_before) ||
-	    is_shared(redis, call)) {
+	    op->place_stays) {
 		weir__redis_answer(redis, call, op->give_up);
 		return;
 	}
@@ -264,13 +255,13 @@ void weir__redis_unpark(struct node *node)
 }
 
 /* Of a request that may have arrived, and of any release. What was granted earlier under the same
- * id is not this one's to take back. */
+ * id is not this one's to take back, nor a place that others of its id wait in. */
 static bool leaves_something(const struct call *call)
 {
 	if (call->script == WEIR__LUA_RELEASE)
 		return true;
 	return (call->script == WEIR__LUA_REQUEST || call->script == WEIR__LUA_WITHDRAW) &&
-	       (call->state == CALL_WAITING || call->sent_before) &&
+	       !call->op->place_stays && (call->state == CALL_WAITING || call->sent_before) &&
 	       memcmp(call->token, call->op->token, WEIR_TOKEN_SIZE) == 0;
 }
 

@@ -115,29 +115,28 @@ struct weir__waiter *weir__lite_waiter(struct weir__lite *lite, int64_t semaphor
 	return waiter;
 }
 
-/* Several requests of this store may wait under one request id, for one claim: it stays in the
- * queue until the last of them has had enough. */
-static bool is_shared(struct weir__waiter *waiter)
+/* One that came after the last of its id had given up, but before that was heard of here. */
+static bool has_successor(const struct weir__lite *lite, const struct weir__waiter *waiter)
 {
-	for (struct weir__waiter *other = waiter->view->waiters; other != NULL;
-	     other = other->next) {
-		if (other != waiter && !other->over &&
-		    memcmp(other->token, waiter->token, WEIR_TOKEN_SIZE) == 0)
-			return true;
-	}
-	return false;
+	const struct weir__waiter *other = lite->fresh;
+
+	while (other != NULL && (other == waiter || other->over ||
+				 memcmp(other->token, waiter->token, WEIR_TOKEN_SIZE) != 0))
+		other = other->next;
+	return other != NULL;
 }
 
 void weir__lite_withdraw(struct weir__lite *lite, struct weir__op *op)
 {
 	struct weir__waiter *waiter = op->keeper;
-	struct weir__lite_sem *sem;
+	struct weir__lite_sem *sem = NULL;
 	struct weir__claim *claim;
 	int result = op->give_up;
 
 	if (waiter == NULL || waiter->over)
 		return;
-	sem = is_shared(waiter) ? NULL : weir__lite_sem_by_id(lite, waiter->view->semaphore);
+	if (!op->place_stays && !has_successor(lite, waiter))
+		sem = weir__lite_sem_by_id(lite, waiter->view->semaphore);
 	if (sem != NULL && weir__rules_withdraw(&sem->rec, lite->now, waiter->token,
 						op->give_up == -ETIMEDOUT, &claim) == 1) {
 		weir__lite_take_over(sem, weir__lite_claim_of(claim));
@@ -155,7 +154,7 @@ void weir__lite_abandon(struct weir__lite *lite, struct weir__op *op)
 	struct weir__waiter *waiter = op->keeper;
 	struct weir__abandoned *abandoned = weir__alloc(sizeof(*abandoned));
 
-	if (abandoned != NULL && !is_shared(waiter)) {
+	if (abandoned != NULL && !op->place_stays) {
 		abandoned->semaphore = waiter->view->semaphore;
 		memcpy(abandoned->token, waiter->token, WEIR_TOKEN_SIZE);
 		abandoned->next = lite->abandoned;
