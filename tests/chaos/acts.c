@@ -53,7 +53,7 @@ int acts_on_token(struct acts *acts, uint32_t name, enum history_kind kind,
 	error = kind == HISTORY_RENEW ? weir_renew(lease, ttl) : weir_release(lease);
 	if (acts->distant && error == -EHOSTUNREACH)
 		return error;
-	if (error < 0 && error != -ESTALE && !(acts->distant && error == -ENOENT))
+	if (error < 0 && error != -ESTALE && !(acts->forgets && error == -ENOENT))
 		acts->die("renew or release");
 	recorder_end(op, error);
 	return error;

@@ -13,6 +13,7 @@ struct acts {
 	uint32_t client;
 	const char *(*name_of)(uint32_t number);
 	bool distant;      /* the store may be out of reach, which leaves an outcome open */
+	bool forgets;      /* it may have lost what it was told, names included */
 	uint64_t requests; /* made so far */
 	void (*die)(const char *what); /* of an error that must not be; ends the process */
 };

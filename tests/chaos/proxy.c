@@ -3,6 +3,7 @@
 #include "chaos/proxy.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct pair {
 };
 
 struct proxy {
+	const struct proxy_protocol *protocol;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	int listener, bell[2];
@@ -44,36 +46,6 @@ struct proxy {
 	uint32_t hits[HARMS];
 	struct pair pairs[MOST];
 };
-
-/* ---- where messages end ---------------------------------------------------------------------- */
-
-static const char *line_end(const char *at, const char *end)
-{
-	const char *found = end - at > 1 ? memmem(at, (size_t)(end - at), "\r\n", 2) : NULL;
-
-	return found != NULL ? found + 2 : NULL;
-}
-
-/* The end of the message that begins at `at`, or NULL when it is not all there. */
-static const char *message_end(const char *at, const char *end)
-{
-	const char *next = line_end(at, end);
-	long count;
-
-	if (next == NULL)
-		return NULL;
-	count = strtol(at + 1, NULL, 10);
-	if (*at == '$') {
-		if (count < 0)
-			return next;
-		return end - next >= count + 2 ? next + count + 2 : NULL;
-	}
-	if (*at != '*')
-		return next;
-	for (long i = 0; i < count && next != NULL; i++)
-		next = next < end ? message_end(next, end) : NULL;
-	return next;
-}
 
 /* ---- what is done ---------------------------------------------------------------------------- */
 
@@ -120,11 +92,6 @@ static enum harm choose(struct proxy *proxy)
 	return harm;
 }
 
-static bool runs_a_script(const char *command, size_t size)
-{
-	return memmem(command, size < 24 ? size : 24, "\r\nEVAL", 6) != NULL;
-}
-
 static void nap(long milliseconds)
 {
 	const struct timespec time = { .tv_nsec = milliseconds * 1000000 };
@@ -132,10 +99,10 @@ static void nap(long milliseconds)
 	(void)nanosleep(&time, NULL);
 }
 
-/* A command on its way up. Whether the pair lives on. */
+/* A message on its way up. Whether the pair lives on. */
 static bool pass_up(struct proxy *proxy, struct pair *pair, const char *command, size_t size)
 {
-	enum harm harm = runs_a_script(command, size) ? choose(proxy) : NO_HARM;
+	enum harm harm = proxy->protocol->does_work(command, size) ? choose(proxy) : NO_HARM;
 
 	if (harm == CUT_BEFORE) {
 		reset(pair);
@@ -150,19 +117,23 @@ static bool pass_up(struct proxy *proxy, struct pair *pair, const char *command,
 	if (harm == STALL)
 		pair->stalled = true;
 	put(pair->server, command, size);
-	pair->orders[pair->last++ % ORDERS] = harm;
+	if (proxy->protocol->is_answered(command))
+		pair->orders[pair->last++ % ORDERS] = harm;
 	return true;
 }
 
-static bool pass_down(struct pair *pair, const char *reply, size_t size)
+static bool pass_down(struct proxy *proxy, struct pair *pair, const char *reply, size_t size)
 {
+	bool ends = proxy->protocol->ends_answer(reply);
 	enum harm harm = NO_HARM;
 
 	if (pair->first < pair->last) /* messages of a subscription are nobody's replies */
-		harm = pair->orders[pair->first++ % ORDERS];
+		harm = pair->orders[pair->first % ORDERS];
+	if (pair->first < pair->last && ends)
+		pair->first++;
 	if (pair->stalled)
 		return true;
-	if (harm == CUT_AFTER || harm == TRUNCATE) {
+	if (harm == CUT_AFTER || (harm == TRUNCATE && ends)) {
 		if (harm == TRUNCATE) {
 			put(pair->client, reply, size / 2);
 			nap(1);
@@ -170,7 +141,7 @@ static bool pass_down(struct pair *pair, const char *reply, size_t size)
 		reset(pair);
 		return false;
 	}
-	if (harm == DELAY)
+	if (harm == DELAY && ends)
 		nap(3);
 	for (size_t i = 0; harm == DRIP && i < size; i++)
 		put(pair->client, reply + i, 1);
@@ -193,10 +164,10 @@ static void flow(struct proxy *proxy, struct pair *pair, bool up)
 		return;
 	}
 	in->size += (size_t)got;
-	while ((next = message_end(at, in->bytes + in->size)) != NULL) {
+	while ((next = proxy->protocol->message_end(at, in->bytes + in->size)) != NULL) {
 		size_t size = (size_t)(next - at);
 
-		if (!(up ? pass_up(proxy, pair, at, size) : pass_down(pair, at, size)))
+		if (!(up ? pass_up(proxy, pair, at, size) : pass_down(proxy, pair, at, size)))
 			return;
 		at = next;
 	}
@@ -217,6 +188,12 @@ static int dial(uint16_t port)
 	return -1;
 }
 
+/* Each message is passed on by itself, and none waits for the receipt of the last. */
+static void hurry(int fd)
+{
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+}
+
 static void welcome(struct proxy *proxy)
 {
 	int client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
@@ -235,6 +212,8 @@ static void welcome(struct proxy *proxy)
 		(void)close(client);
 		return;
 	}
+	hurry(client);
+	hurry(server);
 	pair->client = client;
 	pair->server = server;
 }
@@ -278,7 +257,7 @@ static void *run(void *argument)
 
 /* ---- for the tests --------------------------------------------------------------------------- */
 
-struct proxy *proxy_start(uint16_t server_port)
+struct proxy *proxy_start(const struct proxy_protocol *protocol, uint16_t server_port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -287,6 +266,7 @@ struct proxy *proxy_start(uint16_t server_port)
 
 	if (proxy == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, proxy->bell) < 0)
 		abort();
+	proxy->protocol = protocol;
 	proxy->server_port = server_port;
 	for (int i = 0; i < MOST; i++) {
 		proxy->pairs[i].client = proxy->pairs[i].server = -1;

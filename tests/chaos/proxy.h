@@ -1,10 +1,13 @@
-/* chaos: a proxy between a Redis client and its server that does harm at the bounds of messages.
+/* chaos: a proxy between a client and its server that does harm at the bounds of messages.
  *
- * It knows where a command and a reply end, nothing else. Harm is done to commands that run a
- * script, by count: so a test says exactly which one is hit; or by chance, from a seed. */
+ * It knows where a command and a reply end, nothing else. Harm is done to commands that do work
+ * (run a script, end a transaction), by count: so a test says exactly which one is hit; or by
+ * chance, from a seed. */
 #ifndef TESTS_CHAOS_PROXY_H
 #define TESTS_CHAOS_PROXY_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum harm {
@@ -19,14 +22,26 @@ enum harm {
 	HARMS,
 };
 
+/* proxy_protocol.c. An answer may have several messages: CUT_AFTER comes before the first, TRUNCATE
+ * in the last. */
+struct proxy_protocol {
+	/* The end of the message that begins at `at`, or NULL when it is not all there. */
+	const char *(*message_end)(const char *at, const char *end);
+	bool (*does_work)(const char *command, size_t size);
+	bool (*is_answered)(const char *command);
+	bool (*ends_answer)(const char *message);
+};
+
+extern const struct proxy_protocol proxy_redis, proxy_postgres;
+
 struct proxy;
 
 /* Listens on a port of its own; returns it by proxy_port. */
-struct proxy *proxy_start(uint16_t server_port);
+struct proxy *proxy_start(const struct proxy_protocol *protocol, uint16_t server_port);
 uint16_t proxy_port(const struct proxy *proxy);
 void proxy_stop(struct proxy *proxy);
 
-/* The next `times` commands that run a script are harmed. `text` is what SAY says. */
+/* The next `times` commands that do work are harmed. `text` is what SAY says. */
 void proxy_harm(struct proxy *proxy, enum harm harm, int times, const char *text);
 
 /* From now on each is harmed with the chance of one in `one_in`, never by SAY. */

@@ -550,7 +550,7 @@ TEST(certificates_are_verified_and_so_are_names)
 static int set_up(void **state)
 {
 	(void)state;
-	proxy = proxy_start(server_port);
+	proxy = proxy_start(&proxy_redis, server_port);
 	if (open_at(proxy_port(proxy), "", "min_delay=5ms&timeout=400ms", &store) < 0 ||
 	    open_at(server_port, "", "attempts=50&max_delay=200ms", &direct) < 0) {
 		(void)fprintf(stderr, "%s\n", weir_store_error(NULL));

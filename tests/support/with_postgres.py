@@ -11,7 +11,8 @@ itself is. It is started again if it ends, and it and all its files are gone whe
 ended. Exits with the command's code, or with 77, and says why, where no PostgreSQL is installed.
 
 WEIR_POSTGRES_SETTINGS has more settings of the server, with blanks between: `fsync=on`, without which
-no commit waits for a disk.
+no commit waits for a disk. If WEIR_CLOCK_SHIM names that library, the file `clock` in the directory says how
+far off the server's clock is.
 
 The server refuses to run as root, so then it runs as another user."""
 
@@ -91,6 +92,16 @@ class Server:
         self.unix_url = f"postgres://root@/postgres?host={directory}&port={self.port}"
         self.tcp_url = f"postgres://app:{PASSWORD}@127.0.0.1:{self.port}/postgres"
         self.url = self.unix_url
+        self.environment = None
+        if shim := os.environ.get("WEIR_CLOCK_SHIM"):
+            self.use_clock(shim)
+
+    def use_clock(self, shim):
+        """A copy, for the user may not be let in where it was built."""
+        copy, clock = self.directory / "clock_shim.so", self.directory / "clock"
+        copy.write_bytes(Path(shim).read_bytes())
+        clock.write_bytes(bytes(8))
+        self.environment = {**os.environ, "LD_PRELOAD": str(copy), "WEIR_TEST_CLOCK": str(clock)}
 
     def create(self):
         run([self.bin / "initdb", "-D", self.data, "-U", "root", "-A", "trust", "--no-sync",
@@ -125,7 +136,8 @@ class Server:
             command += ["-c", option]
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, cwd="/", stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, start_new_session=True, **as_user())
+                                            stderr=log, start_new_session=True, env=self.environment,
+                                            **as_user())
         while self.process.poll() is None:
             if subprocess.run([self.bin / "pg_isready", "-q", "-h", self.directory, "-p",
                                str(self.port)]).returncode == 0:

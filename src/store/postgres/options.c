@@ -222,7 +222,9 @@ static void write_where(struct postgres *pg)
 }
 
 /* What a session, or a transaction behind a pooler, is to be: given up before we do. A plan that
- * was made while a table was small is kept, so it must be one that is good for large ones, too. */
+ * was made while a table was small is kept, so it must be one that is good for large ones, too.
+ * That makes a scan of a table of one row look so dear that it would be compiled, which takes 0.1
+ * s. */
 static char *write_settings(const struct postgres *pg, bool local)
 {
 	const char *commit = pg->synchronous_commit;
@@ -241,8 +243,10 @@ static char *write_settings(const struct postgres *pg, bool local)
 			timeout);
 	return weir__format_new("SELECT set_config('statement_timeout', '%lld', %s)"
 				", set_config('lock_timeout', '%lld', %s)"
-				", set_config('enable_seqscan', 'off', %s)%s%s%s%s%s%s",
-				timeout, is_local, timeout - timeout / 4, is_local, is_local, more,
+				", set_config('enable_seqscan', 'off', %s)"
+				", set_config('jit', 'off', %s)%s%s%s%s%s%s",
+				timeout, is_local, timeout - timeout / 4, is_local, is_local,
+				is_local, more,
 				commit != NULL ? ", set_config('synchronous_commit', '" : "",
 				commit != NULL ? commit : "", commit != NULL ? "', " : "",
 				commit != NULL ? is_local : "", commit != NULL ? ")" : "");

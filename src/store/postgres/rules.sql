@@ -21,6 +21,14 @@ BEGIN
 	RETURN identity || ' ' || incarnation_ || CASE WHEN current_setting('synchronous_commit') = 'off' THEN ' lax' ELSE '' END;
 END $$;
 
+-- This transaction must not be lost: without it nobody would know, after a crash, what else may be.
+CREATE OR REPLACE FUNCTION @schema@.keep(p_server text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF split_part(p_server, ' ', 3) = 'lax' THEN
+		PERFORM set_config('synchronous_commit', 'on', true);
+	END IF;
+END $$;
+
 -- The server's clock.
 CREATE OR REPLACE FUNCTION @schema@.clock() RETURNS bigint LANGUAGE sql AS $$
 	SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint
@@ -109,7 +117,10 @@ LANGUAGE plpgsql AS $$
 BEGIN
 	h.held := h.held + c.weight;
 	h.fence := h.fence + 1;
-	h.longest := greatest(h.longest, c.ttl);
+	IF c.ttl > h.longest THEN
+		PERFORM keep(h.server);
+		h.longest := c.ttl;
+	END IF;
 	c.sem := h.id;
 	c.slot := h.low;
 	h.low := next_slot(h.slots, c.slot);
@@ -216,15 +227,16 @@ BEGIN
 		p_server := whereabouts();
 	END IF;
 	IF h.server <> p_server THEN
-		IF caution >= 0 AND h.longest > 0 AND (split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1)
-			OR (split_part(h.server, ' ', 3) = 'lax' AND split_part(h.server, ' ', 2) <> split_part(p_server, ' ', 2)))
+		IF split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1)
+			OR (split_part(h.server, ' ', 3) = 'lax' AND split_part(h.server, ' ', 2) <> split_part(p_server, ' ', 2))
 		THEN
-			h.closed := greatest(h.closed, now + h.longest);
+			-- L2: past any that was lost, for none has taken less than a microsecond.
+			h.fence := greatest(h.fence, now);
+			IF caution >= 0 AND h.longest > 0 THEN
+				h.closed := greatest(h.closed, now + h.longest);
+			END IF;
 		END IF;
-		-- That from now on something may be lost must not be.
-		IF split_part(p_server, ' ', 3) = 'lax' THEN
-			PERFORM set_config('synchronous_commit', 'on', true);
-		END IF;
+		PERFORM keep(p_server); -- that from now on something may be lost
 		h.server := p_server;
 	END IF;
 	IF now >= h.first THEN
@@ -269,9 +281,13 @@ BEGIN
 	IF p_server IS NULL THEN
 		p_server := whereabouts();
 	END IF;
+	PERFORM keep(p_server);
 	INSERT INTO semaphore (name, server, permits, seen, closed)
 	SELECT p_name, p_server, p_permits, reading,
-		CASE WHEN caution > 0 THEN reading + caution WHEN caution = 0 AND s.closed > reading THEN s.closed ELSE 0 END
+		CASE WHEN caution > 0 THEN reading + caution
+			-- If the clock was set back since, not for longer than that.
+			WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + (SELECT max(longest) FROM semaphore))
+			ELSE 0 END
 	FROM store s
 	ON CONFLICT DO NOTHING;
 	made := FOUND;

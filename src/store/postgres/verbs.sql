@@ -17,9 +17,12 @@ BEGIN
 	SELECT * INTO s FROM store;
 	version := s.version;
 	IF s.identity <> identity_ THEN
-		SELECT max(longest) INTO longest_ FROM semaphore;
-		UPDATE store SET identity = identity_, closed = greatest(closed, clock() + coalesce(longest_, 0))
+		SELECT max(longest) INTO longest_ FROM semaphore WHERE longest > 0;
+		UPDATE store SET identity = identity_, closed = greatest(closed, clock() + longest_)
 		WHERE identity <> identity_;
+	ELSIF s.closed > 0 AND s.closed <= clock() THEN
+		-- Nor is it again when the clock is set back.
+		UPDATE store SET closed = 0 WHERE closed = s.closed;
 	END IF;
 END $$;
 
@@ -292,7 +295,10 @@ BEGIN
 	until := CASE WHEN c.hard_end = 0 THEN now + p_ttl ELSE least(now + p_ttl, c.hard_end) END;
 	IF until > c.expires THEN
 		c.expires := until;
-		h.longest := greatest(h.longest, p_ttl);
+		IF p_ttl > h.longest THEN
+			PERFORM keep(h.server);
+			h.longest := p_ttl;
+		END IF;
 		UPDATE holder SET expires = until WHERE sem = h.id AND slot = c.slot;
 	END IF;
 	PERFORM save(h);
