@@ -113,6 +113,8 @@ long() {
 	stage "100,000 kills" build/tests/chaos/crash --kills 100000 sqlite:DIRECTORY/weir.db
 	stage "Redis, all harms" env WEIR_CLOCK_SHIM="$PWD/build/tests/support/clock_shim.so" \
 		tests/support/with_redis.py pair build/tests/chaos/redis_chaos --seconds 60 REDIS_DIR
+	stage "a million pairs in PostgreSQL" \
+		tests/chaos/test_postgres_setup.py build/src/weir 1000000
 	stage "PostgreSQL, all harms" env WEIR_CLOCK_SHIM="$PWD/build/tests/support/clock_shim.so" \
 		tests/support/with_postgres.py tcp build/tests/chaos/postgres_chaos --seconds 60 \
 		POSTGRES_DIR POSTGRES_PORT POSTGRES_URL
