@@ -1,6 +1,6 @@
 /* bench: what leases in a file cost, beside the bare database and a bare pipe.
  *
- *     sqlite [dir=/tmp] [rounds=20] [seconds=0.2, which is the same] [QUESTION]
+ *     sqlite weir [dir=/tmp] [rounds=20] [seconds=0.2, which is the same] [QUESTION]
  *
  * pair          beside two bare immediate transactions (an insert, a delete) on the same file with
  *               the same settings
@@ -74,8 +74,10 @@ int main(int argc, char **argv)
 	char name[100];
 	char path[256];
 
-	bench_read(&bench, argv + 1);
-	for (int i = 1; i < argc; i++)
+	if (argc < 2 || strcmp(argv[1], "weir") != 0)
+		return 64;
+	bench_read(&bench, argv + 2);
+	for (int i = 2; i < argc; i++)
 		if (strncmp(argv[i], "dir=", 4) == 0)
 			dir = argv[i] + 4;
 	snprintf(name, sizeof(name), "%.60s/weir-bench-XXXXXX", dir);
