@@ -117,7 +117,7 @@ long() {
 		tests/chaos/test_postgres_setup.py build/src/weir 1000000
 	stage "PostgreSQL, all harms" env WEIR_CLOCK_SHIM="$PWD/build/tests/support/clock_shim.so" \
 		tests/support/with_postgres.py tcp build/tests/chaos/postgres_chaos --seconds 60 \
-		POSTGRES_DIR POSTGRES_PORT POSTGRES_URL
+		POSTGRES_DIR POSTGRES_PORT POSTGRES_URL "$PWD/tests/support/follow_postgres.py"
 	export CC=clang CXX=clang++
 	test_stage "clang: fuzzing" build-fuzz \
 		build_and_test build-fuzz "-Db_sanitize=address,undefined -Db_lundef=false \

@@ -1,11 +1,13 @@
 /* chaos: what many processes see of a PostgreSQL server while all goes wrong: clients, connections,
  * server processes and the server itself are killed, with commits that wait for the disk and that
- * do not; connections cut, stalled and dripped; the server's clock is set.
+ * do not; connections cut, stalled and dripped; the server's clock is set; a replica that is not up
+ * to date takes over.
  *
- *     postgres_chaos [--seconds S] [--seed X] DIRECTORY PORT URL
+ *     postgres_chaos [--seconds S] [--seed X] DIRECTORY PORT URL FOLLOW
  *
  * DIRECTORY has the server's socket, its files below data, and `clock`, the file of clock_shim.c;
- * URL is the server's by TCP. It is started again when it ends. See storm.h. */
+ * URL is the server's by TCP. It is started again when it ends. FOLLOW is the program
+ * follow_postgres.py. See storm.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,8 @@
 #include "chaos/history.h"
 #include "chaos/storm.h"
 
-static const char *directory, *port, *server_url;
+static const char *directory, *server_url, *follow;
+static uint16_t port;
 
 /* The server's, but for the port. A new connection takes a process there, and all begin at once
  * after a restart, so they get time. */
@@ -29,16 +32,12 @@ static const char *url(uint16_t proxy_port)
 	return text;
 }
 
-/* The number that a query answers with; 0 if the server does not. */
-static double ask(const char *query)
+/* The number that a command prints; 0 if it does not. */
+static double run(const char *command)
 {
-	char command[600], answer[100] = "";
-	FILE *pipe;
+	char answer[100] = "";
+	FILE *pipe = popen(command, "re");
 
-	(void)snprintf(command, sizeof(command),
-		       "psql -X -q -A -t -h %s -p %s -U root -d postgres -c \"%s\" 2>/dev/null",
-		       directory, port, query);
-	pipe = popen(command, "re");
 	if (pipe == NULL)
 		storm_die("popen");
 	(void)!fgets(answer, sizeof(answer), pipe);
@@ -46,15 +45,32 @@ static double ask(const char *query)
 	return strtod(answer, NULL);
 }
 
+/* The number that a query answers with; 0 if the server does not. */
+static double ask_at(uint16_t where, const char *query)
+{
+	char command[600];
+
+	(void)snprintf(command, sizeof(command),
+		       "psql -X -q -A -t -h %s -p %u -U root -d postgres -c \"%s\" 2>/dev/null",
+		       directory, where, query);
+	return run(command);
+}
+
+static double ask(const char *query)
+{
+	return ask_at(port, query);
+}
+
 /* Whoever does not wait for the disk has a lot to lose. */
 static uint16_t begin(char **arguments)
 {
 	directory = arguments[0];
-	port = arguments[1];
+	port = (uint16_t)strtoul(arguments[1], NULL, 10);
 	server_url = arguments[2];
+	follow = arguments[3];
 	(void)ask("ALTER SYSTEM SET wal_writer_delay = '10s'");
 	(void)ask("SELECT pg_reload_conf()");
-	return (uint16_t)strtoul(port, NULL, 10);
+	return port;
 }
 
 static bool end_connections(void)
@@ -117,6 +133,30 @@ static bool set_forward(void)
 	return step_clock(rng_between(&storm_rng, 500, 5000) * WEIR_MS);
 }
 
+/* The replica hears no more, its master goes on for a while, and then nobody reaches that one. */
+static bool replace_by_stale_replica(void)
+{
+	static unsigned replicas;
+	char command[600];
+	uint16_t replica;
+
+	(void)snprintf(command, sizeof(command), "%s %s %u replica-%u", follow, directory, port,
+		       replicas++);
+	replica = (uint16_t)run(command);
+	if (replica == 0)
+		storm_die("there is no replica");
+	(void)ask_at(replica, "ALTER SYSTEM SET primary_conninfo = ''");
+	(void)ask_at(replica, "SELECT pg_reload_conf()");
+	while (ask_at(replica, "SELECT count(*) + 1 FROM pg_stat_wal_receiver") != 1)
+		storm_nap(10);
+	storm_nap(rng_between(&storm_rng, 200, 400));
+	proxy_retarget(storm_proxy, replica);
+	if (ask_at(replica, "SELECT pg_promote()::integer") != 1)
+		storm_die("the replica is not promoted");
+	port = replica;
+	return true;
+}
+
 enum {
 	END_CONNECTIONS,
 	KILL_PROCESS,
@@ -124,6 +164,7 @@ enum {
 	KILL_LAX,
 	CLOCK_BACK,
 	CLOCK_FORWARD,
+	STALE,
 	HARMS_HERE
 };
 
@@ -134,6 +175,7 @@ static const struct storm_harm harms[HARMS_HERE] = {
 	[KILL_LAX] = { "servers killed that had not waited for the disk", kill_lax_server, 2000 },
 	[CLOCK_BACK] = { "clock set back", set_back, 100 },
 	[CLOCK_FORWARD] = { "clock set forward", set_forward, 100 },
+	[STALE] = { "stale replicas", replace_by_stale_replica, 1000 },
 };
 
 static const struct storm_phase phases[] = {
@@ -157,13 +199,18 @@ static const struct storm_phase phases[] = {
 	  .flags = HISTORY_STOPPED,
 	  .excused = STORM_EXCUSE(1),
 	  .harm = &harms[CLOCK_FORWARD] },
+	{ .what = "stale replica",
+	  .long_ones = 3,
+	  .ttl = 1200 * WEIR_MS,
+	  .flags = HISTORY_STOPPED,
+	  .harm = &harms[STALE] },
 };
 
 int main(int argc, char **argv)
 {
 	static const struct storm_engine postgres = {
 		.program = "postgres_chaos",
-		.arguments = 2,
+		.arguments = 3,
 		.protocol = &proxy_postgres,
 		.begin = begin,
 		.url = url,

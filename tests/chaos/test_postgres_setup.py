@@ -207,8 +207,7 @@ def test_promotion(server, directory):
     """A replica that took over may not know every lease: nobody is granted until the longest TTL is over."""
     check(weir(server.unix_url, "acquire", "-j", "2", "--ttl", "4s", "p")[0] == 0, "acquired")
     replica = Server(directory, data="replica")
-    run([server.bin / "pg_basebackup", "-D", replica.data, "-h", server.directory, "-p", server.port, "-U",
-         "root", "-R", "-X", "stream", "-c", "fast"])
+    replica.follow(server.port)
     try:
         replica.start()
         code, _, err = weir(replica.unix_url + "&attempts=1", "ls")

@@ -99,8 +99,9 @@ class Server:
     def use_clock(self, shim):
         """A copy, for the user may not be let in where it was built."""
         copy, clock = self.directory / "clock_shim.so", self.directory / "clock"
-        copy.write_bytes(Path(shim).read_bytes())
-        clock.write_bytes(bytes(8))
+        if not clock.exists():
+            copy.write_bytes(Path(shim).read_bytes())
+            clock.write_bytes(bytes(8))
         self.environment = {**os.environ, "LD_PRELOAD": str(copy), "WEIR_TEST_CLOCK": str(clock)}
 
     def create(self):
@@ -109,6 +110,11 @@ class Server:
         (self.data / "pg_hba.conf").write_text(
             "local all all trust\nlocal replication all trust\n"
             "host all all 127.0.0.1/32 scram-sha-256\n")
+
+    def follow(self, port):
+        """Makes it a replica of the server at that port, whose socket is in the same directory."""
+        run([self.bin / "pg_basebackup", "-D", self.data, "-h", self.directory, "-p", port, "-U", "root",
+             "-R", "-X", "stream", "-c", "fast", "--no-sync"])
 
     def use_tls(self):
         make_certificates(self.data)
@@ -234,6 +240,14 @@ def prepare(kind, server):
     return pool
 
 
+def stop_all(directory):
+    """Those that somebody else has started, too."""
+    for file in Path(directory).glob("*/postmaster.pid"):
+        os.kill(int(file.read_text().split()[0]), signal.SIGQUIT)
+        while file.exists():
+            time.sleep(0.02)
+
+
 def main():
     need_postgres()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and so through what cleans up
@@ -256,6 +270,7 @@ def main():
             if pool is not None:
                 pool.stop()
             server.stop()
+            stop_all(directory)
     sys.exit(code if code >= 0 else 128 - code)
 
 
