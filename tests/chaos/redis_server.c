@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <weir/lease.h>
 #include <weir/store.h>
 
@@ -18,6 +20,7 @@
 enum { SERVER = -1 };
 
 static const char *place; /* host and port */
+static const char *directory;
 static struct weir_store *direct;
 static uint32_t names;
 
@@ -59,6 +62,37 @@ TEST(a_server_without_memory_says_so_and_recovers)
 	assert_int_equal(acquire(direct, name, 0, &lease), 0);
 	assert_int_equal(weir_release(lease), 0);
 	weir_lease_unref(lease);
+}
+
+static void save(const char *status)
+{
+	(void)cli(SERVER, "bgsave");
+	while (strstr(cli(SERVER, "info persistence"), "rdb_bgsave_in_progress:1") != NULL)
+		nap(1);
+	assert_non_null(strstr(cli(SERVER, "info persistence"), status));
+}
+
+/* A directory is where its file should be. */
+TEST(a_server_that_cannot_save_says_so_and_recovers)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+	char path[300];
+
+	(void)snprintf(path, sizeof(path), "%s/dump.rdb", directory);
+	assert_int_equal(weir_ensure(direct, name, 1), 1);
+	(void)cli(SERVER, "config set save '3600 1000000'");
+	assert_int_equal(mkdir(path, 0700), 0);
+	save("rdb_last_bgsave_status:err");
+	assert_int_equal(acquire(direct, name, 0, &lease), -EHOSTUNREACH);
+	assert_non_null(strstr(weir_store_error(NULL), "MISCONF"));
+	assert_int_equal(rmdir(path), 0);
+	save("rdb_last_bgsave_status:ok");
+	assert_int_equal(acquire(direct, name, 0, &lease), 0);
+	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
+	(void)cli(SERVER, "config set save ''");
+	assert_int_equal(unlink(path), 0);
 }
 
 /* Ends what keeps the server from answering, when somebody has been turned away. */
@@ -165,6 +199,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_server_without_memory_says_so_and_recovers),
+		cmocka_unit_test(a_server_that_cannot_save_says_so_and_recovers),
 		cmocka_unit_test(a_server_that_is_busy_is_waited_for),
 		cmocka_unit_test(a_user_who_may_not_is_told_so),
 		cmocka_unit_test(a_listing_survives_the_loss_of_its_script),
@@ -174,6 +209,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	place = argv[1] + strlen("redis://");
-	servers_are_in(argv[2]);
+	directory = argv[2];
+	servers_are_in(directory);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
