@@ -4,31 +4,17 @@
  *
  * DIRECTORY has the server's socket and, below data, its files; the server is started again when it
  * ends. What is done to the server is done by psql and by signals. */
-#include "support/unit.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-#include <weir/lease.h>
-#include <weir/store.h>
+
+#include "chaos/client.h"
 
 static const char *url, *directory, *port;
 static struct weir_store *store;
-static uint32_t names;
-
-static void nap(long milliseconds)
-{
-	const struct timespec time = { .tv_sec = milliseconds / 1000,
-				       .tv_nsec = milliseconds % 1000 * 1000000 };
-
-	(void)nanosleep(&time, NULL);
-}
 
 static int psql(const char *statement)
 {
@@ -41,47 +27,13 @@ static int psql(const char *statement)
 	return system(command);
 }
 
-static const char *fresh_name(void)
-{
-	static char name[40];
-
-	(void)snprintf(name, sizeof(name), "f:%u", ++names);
-	return name;
-}
-
 static struct weir_store *open_store(const char *options)
 {
-	struct weir_store *opened = NULL;
 	char whole[600];
 
 	(void)snprintf(whole, sizeof(whole), "%s%cmin_ttl=10ms&heartbeat=100ms%s", url,
 		       strchr(url, '?') != NULL ? '&' : '?', options);
-	if (weir_store_open(whole, &opened) < 0)
-		fail_msg("%s", weir_store_error(NULL));
-	return opened;
-}
-
-static int acquire(struct weir_store *in, const char *name, weir_time deadline,
-		   struct weir_lease **ret)
-{
-	struct weir_request request = { .name = name, .limit = 1, .deadline = deadline };
-
-	return weir_acquire(in, &request, ret);
-}
-
-static int note(void *arg, const struct weir_sem_info *info)
-{
-	*(struct weir_sem_info *)arg = *info;
-	return 0;
-}
-
-static struct weir_sem_info look(const char *name)
-{
-	const struct weir_visitor visitor = { .semaphore = note };
-	struct weir_sem_info info = { 0 };
-
-	assert_int_equal(weir_list(store, &name, 1, &visitor, &info), 0);
-	return info;
+	return open_url(whole);
 }
 
 /* ---- what the server may answer -------------------------------------------------------------- */
@@ -135,12 +87,11 @@ TEST(every_answer_is_classified_CHECKLIST_63)
 		if (acquire(store, name, 0, &lease) != answers[i].expected)
 			fail_msg("%s: %s", answers[i].code, weir_store_error(NULL));
 		if (answers[i].expected == 0) {
-			assert_int_equal(weir_release(lease), 0);
-			weir_lease_unref(lease);
+			let_go(lease);
 		} else {
-			assert_non_null(strstr(weir_store_error(NULL), "injected"));
+			error_says("injected");
 		}
-		assert_int_equal(look(name).held, 0);
+		assert_int_equal(look(store, name).held, 0);
 	}
 	break_server("40001", 0);
 }
@@ -152,7 +103,7 @@ TEST(a_server_that_cannot_for_long_is_given_up)
 
 	break_server("40001", 1000);
 	assert_int_equal(acquire(impatient, fresh_name(), 0, &lease), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), "40001"));
+	error_says("40001");
 	break_server("40001", 0);
 	weir_store_close(impatient);
 }
@@ -227,7 +178,6 @@ static void storm_with(void (*harm)(void), long every_ms)
 {
 	struct storm storm = { 0 };
 	pthread_t threads[WORKERS];
-	struct weir_sem_info info;
 
 	(void)snprintf(storm.name, sizeof(storm.name), "%s", fresh_name());
 	assert_int_equal(weir_ensure(store, storm.name, 2), 1);
@@ -244,13 +194,7 @@ static void storm_with(void (*harm)(void), long every_ms)
 	assert_true(storm.entered > 20);
 	assert_true(storm.most_inside <= 2); /* L1 */
 	/* L6: nothing is left of what was asked for twice. */
-	info = look(storm.name);
-	for (int i = 0; i < 100 && (info.held != 0 || info.waiting != 0); i++) {
-		nap(50);
-		info = look(storm.name);
-	}
-	assert_int_equal(info.held, 0);
-	assert_int_equal(info.waiting, 0);
+	nothing_is_left(store, storm.name);
 }
 
 static void kill_backends(void)
@@ -311,9 +255,8 @@ TEST(a_lease_outlives_the_server_that_granted_it)
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
 	kill_server();
 	assert_int_equal(weir_renew(lease, 0), 0);
-	assert_int_equal(look(name).held, 1);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	assert_int_equal(look(store, name).held, 1);
+	let_go(lease);
 }
 
 int main(int argc, char **argv)

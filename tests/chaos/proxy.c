@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "chaos/nap.h"
 #include "support/stress.h"
 
 enum { MOST = 16, ROOM = 1 << 20, ORDERS = 1 << 16 };
@@ -90,13 +90,6 @@ static enum harm choose(struct proxy *proxy)
 	proxy->hits[harm]++;
 	(void)pthread_mutex_unlock(&proxy->lock);
 	return harm;
-}
-
-static void nap(long milliseconds)
-{
-	const struct timespec time = { .tv_nsec = milliseconds * 1000000 };
-
-	(void)nanosleep(&time, NULL);
 }
 
 /* A message on its way up. Whether the pair lives on. */

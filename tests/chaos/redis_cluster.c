@@ -4,16 +4,11 @@
  *
  * The servers' own sockets are DIRECTORY/0/s and so on. The first three were made masters; with
  * six, the others are their replicas, and whoever is killed stays dead. */
-#include "support/unit.h"
-
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <weir/lease.h>
-#include <weir/store.h>
 
+#include "chaos/client.h"
 #include "chaos/servers.h"
 
 #define TTL (8 * WEIR_SECOND) /* longer than it takes to find another master */
@@ -23,7 +18,6 @@ enum { MASTERS = 3 };
 static const char *server_url, *directory;
 static int n_servers;
 static struct weir_store *store;
-static uint32_t names;
 
 /* How often the servers have answered with that error. */
 static long count(const char *error)
@@ -35,14 +29,6 @@ static long count(const char *error)
 	for (int i = 0; i < n_servers; i++)
 		all += number_in(cli(i, "info errorstats"), key);
 	return all;
-}
-
-static const char *fresh_name(void)
-{
-	static char name[40];
-
-	(void)snprintf(name, sizeof(name), "c:%u", ++names);
-	return name;
 }
 
 static struct weir_store *open_store(const char *options)
@@ -57,22 +43,6 @@ static struct weir_store *open_store(const char *options)
 	if (weir_store_open(url, &opened) < 0)
 		fail_msg("%s", weir_store_error(NULL));
 	return opened;
-}
-
-static int acquire(struct weir_store *in, const char *name, weir_time deadline,
-		   struct weir_lease **ret)
-{
-	struct weir_request request = {
-		.name = name, .limit = 1, .ttl = TTL, .deadline = deadline
-	};
-
-	return weir_acquire(in, &request, ret);
-}
-
-static void let_go(struct weir_lease *lease)
-{
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
 }
 
 static int count_one(void *arg, const struct weir_sem_info *info)
@@ -104,7 +74,7 @@ static void *wait_for_it(void *argument)
 	struct waiter *waiter = argument;
 	struct weir_lease *lease;
 
-	waiter->result = acquire(store, waiter->name, WEIR_NEVER, &lease);
+	waiter->result = acquire_for(store, waiter->name, TTL, WEIR_NEVER, &lease);
 	if (waiter->result == 0) {
 		waiter->result = weir_release(lease);
 		weir_lease_unref(lease);
@@ -193,12 +163,12 @@ TEST(a_slot_moves_while_it_is_held_and_waited_for)
 	struct slot slot;
 	long asked = count("ASK"), moved = count("MOVED");
 
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	waiter_start(&waiter, name);
 	let_go(lease);
 	(void)pthread_join(waiter.thread, NULL); /* so that somebody has waited */
 	assert_int_equal(waiter.result, 0);
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	waiter_start(&waiter, name);
 	slot_find(&slot, name);
 	slot_open(&slot);
@@ -209,7 +179,7 @@ TEST(a_slot_moves_while_it_is_held_and_waited_for)
 	slot_settle(&slot);
 	(void)pthread_join(waiter.thread, NULL);
 	assert_int_equal(waiter.result, 0);
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	let_go(lease);
 	assert_true(count("MOVED") > moved);
 	(void)printf("ASK %ld, MOVED %ld\n", count("ASK") - asked, count("MOVED") - moved);
@@ -244,7 +214,7 @@ TEST(a_name_that_is_not_whole_is_waited_for)
 	slot_open(&slot);
 	slot_move_keys(&slot);
 	assert_int_equal(pthread_create(&thread, NULL, settle_when_asked, &late), 0);
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	(void)pthread_join(thread, NULL);
 	let_go(lease);
 }
@@ -257,14 +227,14 @@ TEST(a_newcomer_is_told_that_a_slot_has_moved)
 	struct weir_lease *lease;
 	struct slot slot;
 
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	let_go(lease);
 	slot_find(&slot, name);
 	slot_open(&slot);
 	slot_move_keys(&slot);
 	slot_settle(&slot);
 	mine = open_store("");
-	assert_int_equal(acquire(mine, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(mine, name, TTL, 0, &lease), 0);
 	let_go(lease);
 	weir_store_close(mine);
 }
@@ -280,15 +250,15 @@ TEST(a_master_is_killed_and_its_replica_takes_over)
 	struct slot slot;
 	weir_time granted;
 
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	granted = weir_now();
 	slot_find(&slot, name);
 	await_replica(slot.from);
 	assert_true(kill_server(slot.from));
 	assert_int_equal(weir_renew(lease, TTL), 0);
 	let_go(lease);
-	assert_int_equal(acquire(store, name, 0, &next), -EAGAIN);
-	assert_int_equal(acquire(store, name, weir_after(30 * WEIR_SECOND), &next), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &next), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, weir_after(30 * WEIR_SECOND), &next), 0);
 	assert_true(weir_now() - granted >= TTL);
 	let_go(next);
 }
@@ -301,7 +271,7 @@ TEST(a_replica_will_do_to_find_the_cluster)
 
 	(void)snprintf(url, sizeof(url), "redis+unix:%s/5/s", directory); /* as anybody */
 	assert_int_equal(weir_store_open(url, &mine), 0);
-	assert_int_equal(acquire(mine, fresh_name(), 0, &lease), 0);
+	assert_int_equal(acquire_for(mine, fresh_name(), TTL, 0, &lease), 0);
 	let_go(lease);
 	weir_store_close(mine);
 }

@@ -3,54 +3,23 @@
  *     redis_faults redis://127.0.0.1:PORT DIRECTORY [SEED]
  *
  * The server's own socket is DIRECTORY/s; it is started again when it ends. */
-#include "support/unit.h"
-
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
-#include <weir/lease.h>
-#include <weir/store.h>
 
+#include "chaos/client.h"
 #include "chaos/proxy.h"
+#include "chaos/servers.h"
 
+enum { SERVER = -1 };
 #define CANARY "canary-7c1e"
 
-static const char *server_url, *directory;
 static uint16_t server_port;
 static struct proxy *proxy;
 static struct weir_store *store;  /* through the proxy */
 static struct weir_store *direct; /* not */
-static uint32_t names;
 static uint64_t storm_seed = 1;
-
-static void nap(long milliseconds)
-{
-	const struct timespec time = { .tv_sec = milliseconds / 1000,
-				       .tv_nsec = milliseconds % 1000 * 1000000 };
-
-	(void)nanosleep(&time, NULL);
-}
-
-static void cli(const char *arguments)
-{
-	char command[600];
-
-	(void)snprintf(command, sizeof(command), "redis-cli -s %s/s %s >/dev/null", directory,
-		       arguments);
-	assert_int_equal(system(command), 0);
-}
-
-static const char *fresh_name(void)
-{
-	static char name[40];
-
-	(void)snprintf(name, sizeof(name), "f:%u", ++names);
-	return name;
-}
 
 static int open_at(uint16_t port, const char *login, const char *options, struct weir_store **ret)
 {
@@ -60,29 +29,6 @@ static int open_at(uint16_t port, const char *login, const char *options, struct
 		       "redis://%s127.0.0.1:%u/0?min_ttl=10ms&heartbeat=100ms%s%s", login, port,
 		       options[0] != '\0' ? "&" : "", options);
 	return weir_store_open(url, ret);
-}
-
-static int acquire(struct weir_store *in, const char *name, weir_time deadline,
-		   struct weir_lease **ret)
-{
-	struct weir_request request = { .name = name, .limit = 1, .deadline = deadline };
-
-	return weir_acquire(in, &request, ret);
-}
-
-static int note(void *arg, const struct weir_sem_info *info)
-{
-	*(struct weir_sem_info *)arg = *info;
-	return 0;
-}
-
-static struct weir_sem_info look(const char *name)
-{
-	const struct weir_visitor visitor = { .semaphore = note };
-	struct weir_sem_info info = { 0 };
-
-	assert_int_equal(weir_list(direct, &name, 1, &visitor, &info), 0);
-	return info;
 }
 
 /* ---- what the server may answer -------------------------------------------------------------- */
@@ -125,13 +71,12 @@ TEST(every_answer_is_classified)
 		if (acquire(store, name, 0, &lease) != answers[i].expected)
 			fail_msg("%s: %s", answers[i].says, weir_store_error(NULL));
 		if (answers[i].expected == 0) {
-			assert_int_equal(weir_release(lease), 0);
-			weir_lease_unref(lease);
+			let_go(lease);
 		} else {
-			assert_non_null(strstr(weir_store_error(NULL), answers[i].sentence));
-			assert_non_null(strstr(weir_store_error(NULL), "127.0.0.1:"));
+			error_says(answers[i].sentence);
+			error_says("127.0.0.1:");
 		}
-		assert_int_equal(look(name).held, 0);
+		assert_int_equal(look(direct, name).held, 0);
 	}
 }
 
@@ -141,7 +86,7 @@ TEST(a_server_that_cannot_for_long_is_given_up)
 
 	proxy_harm(proxy, SAY, 1000, "-LOADING Redis is loading the dataset in memory\r\n");
 	assert_int_equal(acquire(store, fresh_name(), 0, &lease), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), "LOADING"));
+	error_says("LOADING");
 	proxy_harm(proxy, NO_HARM, 0, NULL);
 }
 
@@ -153,8 +98,7 @@ TEST(nonsense_is_not_believed)
 	assert_int_equal(weir_ensure(store, name, 1), 1);
 	proxy_harm(proxy, SAY, 1, "HTTP/1.1 400 Bad Request\r\n");
 	assert_int_equal(acquire(store, name, 0, &lease), 0); /* it connects anew */
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 }
 
 /* ---- the way to it --------------------------------------------------------------------------- */
@@ -169,13 +113,13 @@ TEST(outcomes_that_are_unknown_are_resolved_L6)
 		assert_int_equal(weir_ensure(direct, name, 1), 1);
 		proxy_harm(proxy, harm, 1, NULL);
 		assert_int_equal(acquire(store, name, 0, &lease), 0);
-		assert_int_equal(look(name).held, 1);
-		assert_int_equal(look(name).granted_at_once, 1);
+		assert_int_equal(look(direct, name).held, 1);
+		assert_int_equal(look(direct, name).granted_at_once, 1);
 		proxy_harm(proxy, harm, 1, NULL);
 		assert_int_equal(weir_renew(lease, 0), 0);
 		proxy_harm(proxy, harm, 1, NULL);
 		assert_int_equal(weir_release(lease), 0);
-		assert_int_equal(look(name).held, 0);
+		assert_int_equal(look(direct, name).held, 0);
 		assert_int_equal(weir_release(lease), -ESTALE);
 		weir_lease_unref(lease);
 	}
@@ -190,16 +134,15 @@ TEST(a_server_that_cannot_be_reached_is_named_and_nothing_is_left)
 	proxy_refuse(proxy, 1);
 	(void)snprintf(where, sizeof(where), "127.0.0.1:%u", proxy_port(proxy));
 	assert_int_equal(acquire(store, fresh_name(), 0, &lease), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), where));
+	error_says(where);
 	assert_int_equal(open_at(1, "u:" CANARY "@", "min_delay=1ms", &none), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), "127.0.0.1:1"));
-	assert_non_null(strstr(weir_store_error(NULL), "refused"));
+	error_says("127.0.0.1:1");
+	error_says("refused");
 	assert_null(strstr(weir_store_error(NULL), CANARY));
 	assert_null(none);
 	proxy_refuse(proxy, 0);
 	assert_int_equal(acquire(store, fresh_name(), 0, &lease), 0);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 }
 
 struct waiter {
@@ -226,7 +169,7 @@ static void waiter_start(struct waiter *waiter, const char *name, weir_time dead
 {
 	*waiter = (struct waiter){ .name = name, .deadline = deadline };
 	assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_it, waiter), 0);
-	while (look(name).waiting == 0)
+	while (look(direct, name).waiting == 0)
 		nap(1);
 }
 
@@ -239,12 +182,11 @@ TEST(a_waiter_outlives_its_connections)
 	assert_int_equal(acquire(direct, name, 0, &lease), 0);
 	waiter_start(&waiter, name, WEIR_NEVER);
 	proxy_cut_all(proxy);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 	(void)pthread_join(waiter.thread, NULL);
 	assert_int_equal(waiter.result, 0);
-	assert_int_equal(look(name).held, 0);
-	assert_int_equal(look(name).granted_after_wait, 1);
+	assert_int_equal(look(direct, name).held, 0);
+	assert_int_equal(look(direct, name).granted_after_wait, 1);
 }
 
 /* Who gives up while nobody can be asked is answered at once, and what it left behind is taken back
@@ -265,12 +207,8 @@ TEST(who_gives_up_in_the_dark_leaves_nothing_behind)
 	assert_true(waiter.result == -ETIMEDOUT || waiter.result == -EHOSTUNREACH);
 	proxy_refuse(proxy, 0);
 	assert_int_equal(weir_ensure(store, name, 1), 0);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
-	for (int i = 0; i < 300 && (look(name).held != 0 || look(name).waiting != 0); i++)
-		nap(10);
-	assert_int_equal(look(name).held, 0);
-	assert_int_equal(look(name).waiting, 0);
+	let_go(lease);
+	nothing_is_left(direct, name);
 }
 
 /* ---- all at once ----------------------------------------------------------------------------- */
@@ -304,8 +242,7 @@ static void *storm_member(void *argument)
 		assert_true(info.fence > storm->fence); /* L2 */
 		storm->fence = info.fence;
 		assert_int_equal(__atomic_sub_fetch(&storm->inside, 1, __ATOMIC_SEQ_CST), 0);
-		assert_int_equal(weir_release(lease), 0);
-		weir_lease_unref(lease);
+		let_go(lease);
 		__atomic_fetch_add(&storm->pairs, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
@@ -332,10 +269,7 @@ TEST(a_storm_of_faults_grants_nothing_twice_and_leaves_nothing_L1_L2_L6)
 		(void)printf(" %s %u", harms[harm], proxy_hits(proxy, harm));
 	(void)printf("\n");
 	assert_true(storm.pairs > 0);
-	for (int i = 0; i < 300 && (look(name).held != 0 || look(name).waiting != 0); i++)
-		nap(10);
-	assert_int_equal(look(name).held, 0);
-	assert_int_equal(look(name).waiting, 0);
+	nothing_is_left(direct, name);
 }
 
 /* ---- the server itself ----------------------------------------------------------------------- */
@@ -353,7 +287,7 @@ TEST(a_server_that_comes_back_empty_grants_nothing_for_a_while)
 	assert_int_equal(open_at(proxy_port(proxy), "", "attempts=20", &mine), 0);
 	assert_int_equal(weir_acquire(mine, &request, &lease), 0);
 	begun = weir_now();
-	cli("shutdown nosave || true");
+	(void)cli(SERVER, "shutdown nosave");
 	assert_true(weir_renew(lease, 0) < 0); /* it is lost */
 	assert_int_equal(weir_acquire(mine, &request, &next), -EAGAIN);
 	request.deadline = weir_after(5 * WEIR_SECOND);
@@ -373,7 +307,7 @@ TEST(failover_continue_does_not_wait)
 
 	assert_int_equal(open_at(proxy_port(proxy), "", "attempts=20&failover=continue", &mine), 0);
 	assert_int_equal(acquire(mine, name, 0, &lease), 0);
-	cli("shutdown nosave || true");
+	(void)cli(SERVER, "shutdown nosave");
 	while (weir_renew(lease, 0) == -EHOSTUNREACH)
 		;
 	assert_int_equal(acquire(mine, name, 0, &next), 0);
@@ -381,170 +315,6 @@ TEST(failover_continue_does_not_wait)
 	weir_lease_unref(lease);
 	weir_lease_unref(next);
 	weir_store_close(mine);
-}
-
-static void refuses(const char *login, const char *options, int error, const char *sentence)
-{
-	struct weir_store *none = NULL;
-
-	assert_int_equal(open_at(server_port, login, options, &none), error);
-	if (strstr(weir_store_error(NULL), sentence) == NULL)
-		fail_msg("%s", weir_store_error(NULL));
-	assert_null(strstr(weir_store_error(NULL), CANARY));
-	assert_null(none);
-}
-
-TEST(servers_that_will_not_do_are_refused_with_the_reason)
-{
-	refuses("", "nonsense=1", -EINVAL, "options");
-	refuses("", "attempts=0", -EINVAL, "attempts");
-	refuses("", "namespace=a b", -EINVAL, "namespace");
-	refuses("", "failover=perhaps", -EINVAL, "failover");
-	refuses("", "timeout=never", -EINVAL, "timeout");
-	cli("config set maxmemory-policy allkeys-lru");
-	refuses("", "", -EHOSTUNREACH, "allkeys-lru");
-	cli("config set maxmemory-policy noeviction");
-	cli("replicaof 127.0.0.1 1");
-	refuses("", "min_delay=1ms", -EHOSTUNREACH, "replica");
-	cli("replicaof no one");
-}
-
-TEST(passwords_are_needed_and_never_shown)
-{
-	struct weir_store *mine = NULL;
-
-	refuses("u:" CANARY "@", "", -EHOSTUNREACH, "password");
-	cli("config set requirepass right");
-	refuses(":" CANARY "@", "", -EHOSTUNREACH, "password");
-	refuses("", "", -EHOSTUNREACH, "password");
-	assert_int_equal(open_at(server_port, ":right@", "", &mine), 0);
-	assert_int_equal(weir_ensure(mine, fresh_name(), 1), 1);
-	weir_store_close(mine);
-	assert_int_equal(open_at(server_port, ":r%69ght@", "", &mine), 0);
-	weir_store_close(mine);
-	cli("-a right --no-auth-warning config set requirepass ''");
-}
-
-TEST(bad_urls_are_refused_without_a_secret)
-{
-	static const char *const urls[] = {
-		"redis:",
-		"redis:x:" CANARY "@h",
-		"redis://:" CANARY "@",
-		"redis://:" CANARY "@h:0",
-		"redis://:" CANARY "@h:99999",
-		"redis://:" CANARY "@h:x",
-		"redis://:" CANARY "@h/x",
-		"redis://:" CANARY "%zz@h",
-		"redis+unix:" CANARY,
-		"redis://:" CANARY "@[::1",
-		"rediss://:" CANARY "@",
-		"redis://:p?" CANARY "@h:1",
-	};
-	struct weir_store *none = NULL;
-
-	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		assert_int_equal(weir_store_open(urls[i], &none), -EINVAL);
-		assert_null(strstr(weir_store_error(NULL), CANARY));
-		assert_null(none);
-	}
-}
-
-TEST(keys_of_a_foreign_type_are_left_alone)
-{
-	struct weir_lease *lease;
-
-	cli("rpush 'weir:{foreign}:h' x");
-	cli("set 'weir:{short}:h' x");
-	assert_int_equal(acquire(direct, "foreign", 0, &lease), -EPROTO);
-	assert_non_null(strstr(weir_store_error(NULL), "foreign"));
-	assert_int_equal(acquire(direct, "short", 0, &lease), -EPROTO);
-	cli("lrange 'weir:{foreign}:h' 0 0 | grep -q x");
-	cli("del 'weir:{foreign}:h' 'weir:{short}:h'");
-}
-
-TEST(namespaces_never_meet)
-{
-	const char *name = fresh_name();
-	struct weir_store *a = NULL, *b = NULL;
-	struct weir_lease *in_a, *in_b;
-	const struct weir_visitor visitor = { .semaphore = note };
-	struct weir_sem_info info = { .waiting = 77 };
-
-	assert_int_equal(open_at(server_port, "", "namespace=x", &a), 0);
-	assert_int_equal(open_at(server_port, "", "namespace=x:y", &b), 0);
-	assert_int_equal(acquire(a, name, 0, &in_a), 0);
-	assert_int_equal(weir_list(b, NULL, 0, &visitor, &info), 0);
-	assert_int_equal(info.waiting, 77); /* there is none */
-	assert_int_equal(acquire(b, name, 0, &in_b), 0);
-	weir_lease_unref(in_a);
-	weir_lease_unref(in_b);
-	weir_store_close(a);
-	weir_store_close(b);
-}
-
-/* The user that weir-redis(7) describes, and nothing more. */
-TEST(the_documented_user_suffices)
-{
-	struct weir_store *mine = NULL;
-	struct weir_lease *lease, *next;
-	const char *name = fresh_name();
-	const struct weir_visitor visitor = { .semaphore = note };
-	struct weir_sem_info info;
-
-	cli("acl setuser app reset on '>pw' '~weir:*' '&weir:*' +eval +evalsha +info +scan "
-	    "+subscribe +publish +time +get +set +hget +hset +hsetnx +hdel +hgetall +hincrby "
-	    "+zadd +zrem +zrange +zscore");
-	assert_int_equal(open_at(server_port, "app:pw@", "", &mine), 0);
-	assert_int_equal(weir_ensure(mine, name, 1), 1);
-	assert_int_equal(acquire(mine, name, 0, &lease), 0);
-	assert_int_equal(acquire(mine, name, weir_after(50 * WEIR_MS), &next), -ETIMEDOUT);
-	assert_int_equal(weir_renew(lease, 0), 0);
-	assert_int_equal(weir_set_limit(mine, name, 2), 0);
-	assert_int_equal(weir_set_limit(mine, name, 1), 0);
-	assert_int_equal(weir_list(mine, NULL, 0, &visitor, &info), 0);
-	assert_true(weir_reap(mine, 10) >= 0);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
-	weir_store_close(mine);
-	cli("acl deluser app");
-}
-
-/* ---- TLS ------------------------------------------------------------------------------------- */
-
-static int open_tls(const char *scheme, const char *host, const char *option, const char *file)
-{
-	struct weir_store *opened = NULL;
-	char url[600];
-	int error;
-
-	(void)snprintf(url, sizeof(url), "%s://:" CANARY "@%s:%u?min_delay=1ms&%s=%s/%s", scheme,
-		       host, server_port, option, directory, file);
-	error = weir_store_open(url, &opened);
-	weir_store_close(opened);
-	assert_null(strstr(weir_store_error(NULL), CANARY));
-	return error;
-}
-
-static void tls_refuses(const char *scheme, const char *host, const char *file,
-			const char *sentence)
-{
-	assert_int_equal(open_tls(scheme, host, "ca_file", file), -EHOSTUNREACH);
-	if (strstr(weir_store_error(NULL), sentence) == NULL)
-		fail_msg("%s", weir_store_error(NULL));
-	assert_non_null(strstr(weir_store_error(NULL), host));
-}
-
-TEST(certificates_are_verified_and_so_are_names)
-{
-	cli("config set requirepass " CANARY);
-	assert_int_equal(open_tls("rediss", "localhost", "ca_file", "ca.pem"), 0);
-	assert_int_equal(open_tls("rediss", "127.0.0.1", "ca_file", "ca.pem"), 0);
-	tls_refuses("rediss", "localhost", "other.pem", "certificate");
-	tls_refuses("rediss", "127.0.0.2", "ca.pem", "mismatch");
-	tls_refuses("rediss", "localhost", "none.pem", "ca_file");
-	assert_int_equal(open_tls("rediss", "localhost", "cert_file", "ca.pem"), -EHOSTUNREACH);
-	tls_refuses("redis", "127.0.0.1", "ca.pem", "");
 }
 
 static int set_up(void **state)
@@ -582,26 +352,13 @@ int main(int argc, char **argv)
 			a_storm_of_faults_grants_nothing_twice_and_leaves_nothing_L1_L2_L6),
 		cmocka_unit_test(a_server_that_comes_back_empty_grants_nothing_for_a_while),
 		cmocka_unit_test(failover_continue_does_not_wait),
-		cmocka_unit_test(servers_that_will_not_do_are_refused_with_the_reason),
-		cmocka_unit_test(passwords_are_needed_and_never_shown),
-		cmocka_unit_test(bad_urls_are_refused_without_a_secret),
-		cmocka_unit_test(keys_of_a_foreign_type_are_left_alone),
-		cmocka_unit_test(namespaces_never_meet),
-		cmocka_unit_test(the_documented_user_suffices),
-	};
-
-	const struct CMUnitTest tls_tests[] = {
-		cmocka_unit_test(certificates_are_verified_and_so_are_names),
 	};
 
 	if (argc < 3)
 		return 2;
-	server_url = argv[1];
-	directory = argv[2];
+	server_port = (uint16_t)strtoul(strrchr(argv[1], ':') + 1, NULL, 10); /* before any ? */
+	servers_are_in(argv[2]);
 	if (argc > 3)
 		storm_seed = strtoull(argv[3], NULL, 0);
-	server_port = (uint16_t)strtoul(strrchr(server_url, ':') + 1, NULL, 10); /* before any ? */
-	if (strncmp(server_url, "rediss:", 7) == 0)
-		return cmocka_run_group_tests(tls_tests, NULL, NULL);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

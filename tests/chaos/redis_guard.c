@@ -4,21 +4,15 @@
  *
  * The server writes everything to its disk before it answers, and is started again when it ends: so
  * nothing is ever lost here, and the question is who may know that. */
-#include "support/unit.h"
-
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <weir/lease.h>
-#include <weir/store.h>
 
+#include "chaos/client.h"
 #include "chaos/servers.h"
 
 enum { SERVER = -1 };
 #define TTL (2 * WEIR_SECOND)
 
 static const char *url;
-static uint32_t names;
 
 static struct weir_store *open_store(const char *options)
 {
@@ -33,37 +27,13 @@ static struct weir_store *open_store(const char *options)
 	return opened;
 }
 
-static const char *fresh_name(void)
-{
-	static char name[40];
-
-	(void)snprintf(name, sizeof(name), "g:%u", ++names);
-	return name;
-}
-
-static int acquire(struct weir_store *in, const char *name, weir_time deadline,
-		   struct weir_lease **ret)
-{
-	struct weir_request request = {
-		.name = name, .limit = 1, .ttl = TTL, .deadline = deadline
-	};
-
-	return weir_acquire(in, &request, ret);
-}
-
-static void let_go(struct weir_lease *lease)
-{
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
-}
-
 /* Held and released, so that nothing but the guard is in the way of the next one. */
 static const char *used_name(struct weir_store *store)
 {
 	const char *name = fresh_name();
 	struct weir_lease *lease;
 
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	let_go(lease);
 	return name;
 }
@@ -88,13 +58,13 @@ TEST(a_lease_that_is_known_goes_on_and_nobody_else_is_granted)
 	struct weir_lease *lease;
 	weir_time began;
 
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	start_again();
 	began = weir_now();
 	assert_int_equal(weir_renew(lease, TTL), 0);
 	let_go(lease);
-	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
-	assert_int_equal(acquire(store, name, weir_after(20 * WEIR_SECOND), &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, weir_after(20 * WEIR_SECOND), &lease), 0);
 	assert_true(weir_now() - began >= TTL);
 	let_go(lease);
 	weir_store_close(store);
@@ -110,10 +80,10 @@ TEST(a_newcomer_waits_as_well)
 	weir_store_close(store);
 	start_again();
 	store = open_store("");
-	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), -EAGAIN);
 	weir_store_close(store);
 	store = open_store("&failover=continue"); /* nor does it undo what others have begun */
-	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), -EAGAIN);
 	weir_store_close(store);
 }
 
@@ -124,11 +94,12 @@ TEST(a_server_that_is_durable_goes_on_at_once)
 	struct weir_lease *lease;
 
 	start_again();
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	start_again();
 	assert_int_equal(weir_renew(lease, 0), 0);
 	let_go(lease);
-	assert_int_equal(acquire(store, fresh_name(), 0, &lease), 0); /* a new name neither waits */
+	assert_int_equal(acquire_for(store, fresh_name(), TTL, 0, &lease),
+			 0); /* a new name neither waits */
 	let_go(lease);
 	weir_store_close(store);
 }
@@ -144,7 +115,7 @@ TEST(what_is_not_shown_is_not_believed)
 	start_again();
 	(void)cli(SERVER, "config set appendfsync everysec");
 	store = open_store("&failover=durable");
-	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), -EAGAIN);
 	weir_store_close(store);
 	(void)cli(SERVER, "config set appendfsync always");
 
@@ -154,7 +125,7 @@ TEST(what_is_not_shown_is_not_believed)
 	start_again();
 	(void)cli(SERVER, "acl setuser default -config");
 	store = open_store("&failover=durable");
-	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), -EAGAIN);
 	weir_store_close(store);
 	start_again();
 }
@@ -166,7 +137,7 @@ TEST(one_that_goes_on_does_not_wait)
 	struct weir_lease *lease;
 
 	start_again();
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	let_go(lease);
 	weir_store_close(store);
 }
@@ -181,7 +152,7 @@ TEST(one_that_was_a_replica_is_another)
 	(void)cli(SERVER, "replicaof 127.0.0.1 1");
 	(void)cli(SERVER, "replicaof no one");
 	(void)cli(SERVER, "client kill type normal");
-	assert_int_equal(acquire(store, name, 0, &lease), -EAGAIN);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), -EAGAIN);
 	weir_store_close(store);
 	start_again();
 }
@@ -195,13 +166,13 @@ TEST(one_that_was_no_replica_is_the_same)
 	struct weir_lease *lease;
 
 	(void)cli(SERVER, "debug change-repl-id");
-	assert_int_equal(acquire(idle, name, 0, &lease), 0); /* and does not know it yet */
+	assert_int_equal(acquire_for(idle, name, TTL, 0, &lease), 0); /* and does not know it yet */
 	let_go(lease);
 	weir_store_close(store);
 	store = open_store("");
-	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
 	let_go(lease);
-	assert_int_equal(acquire(idle, name, 0, &lease), 0);
+	assert_int_equal(acquire_for(idle, name, TTL, 0, &lease), 0);
 	let_go(lease);
 	weir_store_close(store);
 	weir_store_close(idle);

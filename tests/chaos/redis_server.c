@@ -3,18 +3,13 @@
  *     redis_server redis://127.0.0.1:PORT DIRECTORY
  *
  * It is started again when it ends. */
-#include "support/unit.h"
-
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <weir/lease.h>
-#include <weir/store.h>
 
+#include "chaos/client.h"
 #include "chaos/servers.h"
 
 enum { SERVER = -1 };
@@ -22,15 +17,6 @@ enum { SERVER = -1 };
 static const char *place; /* host and port */
 static const char *directory;
 static struct weir_store *direct;
-static uint32_t names;
-
-static const char *fresh_name(void)
-{
-	static char name[40];
-
-	(void)snprintf(name, sizeof(name), "f:%u", ++names);
-	return name;
-}
 
 static int open_as(const char *login, const char *options, struct weir_store **ret)
 {
@@ -41,14 +27,6 @@ static int open_as(const char *login, const char *options, struct weir_store **r
 	return weir_store_open(url, ret);
 }
 
-static int acquire(struct weir_store *in, const char *name, weir_time deadline,
-		   struct weir_lease **ret)
-{
-	struct weir_request request = { .name = name, .limit = 1, .deadline = deadline };
-
-	return weir_acquire(in, &request, ret);
-}
-
 TEST(a_server_without_memory_says_so_and_recovers)
 {
 	const char *name = fresh_name();
@@ -57,11 +35,10 @@ TEST(a_server_without_memory_says_so_and_recovers)
 	assert_int_equal(weir_ensure(direct, name, 1), 1);
 	(void)cli(SERVER, "config set maxmemory 1");
 	assert_int_equal(acquire(direct, name, 0, &lease), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), "OOM"));
+	error_says("OOM");
 	(void)cli(SERVER, "config set maxmemory 0");
 	assert_int_equal(acquire(direct, name, 0, &lease), 0);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 }
 
 static void save(const char *status)
@@ -85,12 +62,11 @@ TEST(a_server_that_cannot_save_says_so_and_recovers)
 	assert_int_equal(mkdir(path, 0700), 0);
 	save("rdb_last_bgsave_status:err");
 	assert_int_equal(acquire(direct, name, 0, &lease), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), "MISCONF"));
+	error_says("MISCONF");
 	assert_int_equal(rmdir(path), 0);
 	save("rdb_last_bgsave_status:ok");
 	assert_int_equal(acquire(direct, name, 0, &lease), 0);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 	(void)cli(SERVER, "config set save ''");
 	assert_int_equal(unlink(path), 0);
 }
@@ -116,8 +92,7 @@ TEST(a_server_that_is_busy_is_waited_for)
 	assert_int_equal(pthread_create(&thread, NULL, relieve, (void *)"script kill"), 0);
 	assert_int_equal(acquire(direct, name, 0, &lease), 0);
 	(void)pthread_join(thread, NULL);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 }
 
 TEST(a_server_that_becomes_a_replica_is_left_until_it_is_none)
@@ -133,8 +108,7 @@ TEST(a_server_that_becomes_a_replica_is_left_until_it_is_none)
 	assert_int_equal(pthread_create(&thread, NULL, relieve, (void *)"replicaof no one"), 0);
 	assert_int_equal(acquire(mine, name, 0, &lease), 0);
 	(void)pthread_join(thread, NULL);
-	assert_int_equal(weir_release(lease), 0);
-	weir_lease_unref(lease);
+	let_go(lease);
 	weir_store_close(mine);
 }
 
@@ -146,7 +120,7 @@ TEST(a_user_who_may_not_is_told_so)
 	(void)cli(SERVER, "acl setuser little reset on '>pw' '~weir:*' '&weir:*' +info");
 	assert_int_equal(open_as("little:pw@", "", &mine), 0);
 	assert_int_equal(acquire(mine, fresh_name(), 0, &lease), -EHOSTUNREACH);
-	assert_non_null(strstr(weir_store_error(NULL), "NOPERM"));
+	error_says("NOPERM");
 	weir_store_close(mine);
 	(void)cli(SERVER, "acl deluser little");
 }

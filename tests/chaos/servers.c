@@ -7,21 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <time.h>
 
 static const char *place;
 
 void servers_are_in(const char *directory)
 {
 	place = directory;
-}
-
-void nap(long milliseconds)
-{
-	const struct timespec time = { .tv_sec = milliseconds / 1000,
-				       .tv_nsec = milliseconds % 1000 * 1000000 };
-
-	(void)nanosleep(&time, NULL);
 }
 
 const char *cli(int server, const char *format, ...)

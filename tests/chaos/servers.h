@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "chaos/nap.h"
+
 /* Where they are: DIRECTORY/0/s is the first one's own socket, and so on; DIRECTORY/s that of the
  * only one, whose number is -1. */
 void servers_are_in(const char *directory);
@@ -22,7 +24,5 @@ int kill_server(int server);
 
 /* Waits until each replica has all that this master has. There must be one. */
 void await_replica(int master);
-
-void nap(long milliseconds);
 
 #endif

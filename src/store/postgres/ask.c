@@ -57,50 +57,53 @@ static void add_survey(struct batch *batch, struct call *call)
 }
 
 /* A request that nobody will ask for again is asked in the way that is shorter for most. */
-static enum weir__pg_verb short_way(const struct call *call)
+static enum weir__pg_verb verb_of(const struct call *call)
 {
-	return call->verb == WEIR__PG_REQUEST && call->op->private_id && call->op->max_hold == 0 &&
+	static const enum weir__pg_verb verbs[] = {
+		[CALL_ENSURE] = WEIR__PG_ENSURE,   [CALL_SET_LIMIT] = WEIR__PG_LIMIT,
+		[CALL_REQUEST] = WEIR__PG_REQUEST, [CALL_WITHDRAW] = WEIR__PG_WITHDRAW,
+		[CALL_RENEW] = WEIR__PG_RENEW,     [CALL_RELEASE] = WEIR__PG_RELEASE,
+		[CALL_EVICT] = WEIR__PG_EVICT,     [CALL_REAP] = WEIR__PG_REAP,
+	};
+
+	return call->verb == CALL_REQUEST && call->op->private_id && call->op->max_hold == 0 &&
 			       !call->sent_before ?
 		       WEIR__PG_ACQUIRE :
-		       call->verb;
+		       verbs[call->verb];
 }
 
 static void add_call(struct postgres *pg, struct batch *batch, struct call *call)
 {
-	weir__pg_move(pg, call, CALL_SENT);
-	if (call->verb == WEIR__PG_HELLO) {
-		weir__pg_answer(pg, call, 0);
+	weir__call_move(call, CALL_SENT);
+	if (call->verb == CALL_HELLO) {
+		weir__call_answer(call, 0);
 		return;
 	}
 	call->sent = pg->sent;
-	if (call->verb != WEIR__PG_LIST) {
-		if (add(batch, short_way(call), call->name, &call, 1) == NULL)
-			weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
-		return;
-	}
-	if (call->names == NULL && !weir__pg_survey_start(call)) {
-		weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
+	if (call->verb != CALL_LIST) {
+		if (add(batch, verb_of(call), call->name, &call, 1) == NULL)
+			weir__call_refuse(call, -ENOMEM, "there is no memory");
 		return;
 	}
 	if (call->names->complete && call->names->heard == call->names->count) {
-		weir__pg_answer(pg, call, 0);
+		weir__call_answer(call, 0);
 		return;
 	}
 	add_survey(batch, call);
 	if (call->expected == 0)
-		weir__pg_refuse(pg, call, -ENOMEM, "there is no memory");
+		weir__call_refuse(call, -ENOMEM, "there is no memory");
 }
 
 /* A reaping locks many, and one whose batch has failed may fail again: each has a batch alone. */
 static bool is_alone(const struct call *call)
 {
-	return call->alone || call->verb == WEIR__PG_REAP;
+	return call->alone || call->verb == CALL_REAP;
 }
 
 static void add_calls(struct postgres *pg, struct batch *batch)
 {
-	while (pg->todo.first != NULL && batch->n < MOST_QUESTIONS) {
-		struct call *call = pg->todo.first;
+	while (pg->primary.todo.first != NULL && batch->n < MOST_QUESTIONS) {
+		struct call *call = pg->primary.todo.first;
 
 		if (is_alone(call) && batch->n != 0)
 			return;
@@ -112,19 +115,11 @@ static void add_calls(struct postgres *pg, struct batch *batch)
 
 /* ---- polls ----------------------------------------------------------------------------------- */
 
-void weir__pg_look(struct postgres *pg, weir_time time)
-{
-	if (time >= pg->beats_at)
-		return;
-	pg->beats_at = time;
-	weir__agent_timer_set(pg->agent, &pg->heartbeat, time);
-}
-
 void weir__pg_look_at_all(struct postgres *pg)
 {
-	for (struct call *call = pg->waiting.first; call != NULL; call = call->next)
+	for (struct call *call = pg->desk.waiting.first; call != NULL; call = call->next)
 		call->look_again = 0;
-	weir__pg_look(pg, 0);
+	weir__desk_look(&pg->desk, 0);
 }
 
 static int by_name(const void *a, const void *b)
@@ -135,17 +130,17 @@ static int by_name(const void *a, const void *b)
 /* Those that are due, or nearly so: many in one question are cheaper than each in time. */
 static size_t gather(struct postgres *pg, struct call **due)
 {
-	weir_time until = pg->sent + pg->store->bounds.heartbeat / 8;
+	weir_time until = pg->sent + pg->desk.store->bounds.heartbeat / 8;
 	weir_time next = WEIR_NEVER;
 	size_t n = 0;
 
-	for (struct call *call = pg->waiting.first; call != NULL; call = call->next) {
+	for (struct call *call = pg->desk.waiting.first; call != NULL; call = call->next) {
 		if (call->look_again <= until && !call->polled)
 			due[n++] = call;
 		else if (call->look_again > until && call->look_again < next)
 			next = call->look_again;
 	}
-	weir__pg_look(pg, next);
+	weir__desk_look(&pg->desk, next);
 	return n;
 }
 
@@ -154,15 +149,15 @@ static void add_polls(struct postgres *pg, struct batch *batch)
 	struct call **due;
 	size_t n = 0, end;
 
-	if (pg->beats_at > pg->sent + pg->store->bounds.heartbeat / 8)
+	if (pg->desk.beats_at > pg->sent + pg->desk.store->bounds.heartbeat / 8)
 		return;
-	pg->beats_at = WEIR_NEVER;
-	for (struct call *call = pg->waiting.first; call != NULL; call = call->next)
+	pg->desk.beats_at = WEIR_NEVER;
+	for (struct call *call = pg->desk.waiting.first; call != NULL; call = call->next)
 		n++;
 	if (n == 0)
 		return;
 	/* Whatever comes of this: a heartbeat from now it is tried again. */
-	weir__pg_look(pg, pg->sent + pg->store->bounds.heartbeat);
+	weir__desk_look(&pg->desk, pg->sent + pg->desk.store->bounds.heartbeat);
 	due = malloc(n * sizeof(struct call *));
 	if (due == NULL)
 		return;
@@ -232,21 +227,19 @@ void weir__pg_send(struct postgres *pg)
 
 	if (pg->asked != NULL)
 		return;
-	if (!pg->ready || pg->pausing) {
-		if (pg->todo.first == NULL || pg->pausing)
-			weir__pg_part(pg);
-		else if (weir__gate_is_shut(pg->store) && pg->gave_up)
-			weir__pg_give_up(pg, -EHOSTUNREACH, "it could not be reached");
+	if (!pg->primary.ready || pg->primary.pausing) {
+		if (pg->primary.todo.first == NULL || pg->primary.pausing)
+			weir__pg_part(&pg->desk);
 		else
-			weir__pg_connect(pg);
+			weir__server_want(&pg->primary);
 		return;
 	}
 	pg->sent = weir__boottime();
-	if (pg->todo.first == NULL || !is_alone(pg->todo.first))
+	if (pg->primary.todo.first == NULL || !is_alone(pg->primary.todo.first))
 		add_polls(pg, &batch);
 	add_calls(pg, &batch);
 	if (batch.n == 0) {
-		weir__pg_part(pg);
+		weir__pg_part(&pg->desk);
 		return;
 	}
 	pg->asked = pg->hearing = sort(batch.first, batch.n);
@@ -254,5 +247,5 @@ void weir__pg_send(struct postgres *pg)
 	if (send_batch(pg))
 		weir__pg_wire_flush(&pg->mouth);
 	else
-		weir__pg_lost(pg, "there is no memory");
+		weir__server_lost(&pg->primary, "there is no memory");
 }

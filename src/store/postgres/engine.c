@@ -14,38 +14,11 @@
 
 /* ---- in the agent's thread ------------------------------------------------------------------- */
 
-static void take(struct postgres *pg, struct weir__op *op)
-{
-	if (op->name == weir__pg_goodbye) {
-		pg->goodbye = op;
-		return;
-	}
-	if (!weir__pg_take(pg, op))
-		return;
-	/* Whoever may wait, or hold for long, may have to be told something. */
-	if (op->verb == WEIR__REQUEST && (op->wait || !op->detached) && !pg->wants_ear) {
-		pg->wants_ear = true;
-		if (pg->ready)
-			weir__pg_listen(pg);
-	}
-}
-
 static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
 {
 	struct postgres *pg = self;
 
-	while (operations != NULL) {
-		struct weir__op *next = operations->next;
-
-		take(pg, operations);
-		operations = next;
-	}
-	while (withdrawn != NULL) {
-		struct weir__op *next = withdrawn->withdraw_next;
-
-		weir__pg_withdraw(pg, withdrawn);
-		withdrawn = next;
-	}
+	(void)weir__desk_serve(&pg->desk, operations, withdrawn);
 	weir__pg_send(pg);
 }
 
@@ -56,13 +29,13 @@ static const struct weir__agent_work work = { .serve = serve, .distant = true };
 
 static void end_pause(struct weir__timer *timer)
 {
-	struct postgres *pg = PG_OF(timer, pause);
+	struct postgres *pg = PG_OF(timer, primary.pause);
 
-	pg->pausing = false;
-	if (pg->ready)
+	pg->primary.pausing = false;
+	if (pg->primary.ready)
 		weir__pg_send(pg);
-	else if (pg->todo.first != NULL || pg->waiting.first != NULL)
-		weir__pg_connect(pg);
+	else if (!weir__server_is_idle(&pg->primary))
+		weir__pg_connect(&pg->primary);
 }
 
 static void end_ear_pause(struct weir__timer *timer)
@@ -70,22 +43,21 @@ static void end_ear_pause(struct weir__timer *timer)
 	struct postgres *pg = PG_OF(timer, ear_pause);
 
 	pg->ear_pausing = false;
-	if (pg->ready)
-		weir__pg_listen(pg);
+	weir__pg_listen(&pg->desk);
 }
 
 static void beat(struct weir__timer *timer)
 {
-	struct postgres *pg = PG_OF(timer, heartbeat);
+	struct postgres *pg = PG_OF(timer, desk.heartbeat);
 
-	pg->beats_at = 0;
-	if (pg->ready)
+	pg->desk.beats_at = 0;
+	if (pg->primary.ready)
 		weir__pg_send(pg);
-	else if (pg->waiting.first != NULL)
-		weir__pg_connect(pg);
+	else if (pg->desk.waiting.first != NULL)
+		weir__pg_connect(&pg->primary);
 	/* Until there is a server again, nothing is due. */
-	if (!pg->ready)
-		pg->beats_at = WEIR_NEVER;
+	if (!pg->primary.ready)
+		pg->desk.beats_at = WEIR_NEVER;
 }
 
 /* ---- the reaper ------------------------------------------------------------------------------ */
@@ -97,7 +69,7 @@ static void set_reaper(struct postgres *pg)
 	if (pg->reaper_cadence == 0)
 		return;
 	(void)weir__random(&random, sizeof(random)); /* without, it does without */
-	weir__agent_timer_set(pg->agent, &pg->reaper,
+	weir__agent_timer_set(pg->desk.agent, &pg->reaper,
 			      weir__boottime() + pg->reaper_cadence +
 				      pg->reaper_cadence / 8 / UINT16_MAX * random);
 }
@@ -118,24 +90,46 @@ static void reap(struct weir__timer *timer)
 	struct postgres *pg = PG_OF(timer, reaper);
 
 	set_reaper(pg);
-	if (!pg->ready || pg->is_reaping || weir__gate_is_shut(pg->store))
+	if (!pg->primary.ready || pg->is_reaping || weir__gate_is_shut(pg->desk.store))
 		return;
 	pg->reaping = (struct weir__op){
 		.verb = WEIR__REAP, .name = "", .max_rows = pg->reaper_batch, .done = reaped
 	};
 	pg->is_reaping = true;
-	if (weir__pg_take(pg, &pg->reaping))
+	if (weir__desk_take(&pg->desk, &pg->reaping))
 		weir__pg_send(pg);
 }
+
+/* ---- what differs from other engines --------------------------------------------------------- */
+
+static struct server *server_of(struct desk *desk, const struct call *call)
+{
+	(void)call;
+	return &weir__pg_of(desk)->primary;
+}
+
+static void hang_up(struct server *server)
+{
+	weir__pg_wire_close(&weir__pg_of(server->desk)->mouth);
+}
+
+static const struct desk_kind kind = {
+	.product = "PostgreSQL",
+	.server_of = server_of,
+	.prepare = weir__pg_survey_start,
+	.listen = weir__pg_listen,
+	.connect = weir__pg_connect,
+	.hang_up = hang_up,
+	.unsend = weir__pg_unsend,
+	.part = weir__pg_part,
+};
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
 static void free_pg(struct postgres *pg)
 {
-	weir__agent_stop(pg->agent);
-	while (pg->parked.first != NULL)
-		weir__pg_bury(pg, pg->parked.first);
-	weir__table_done(&pg->tokens);
+	weir__agent_stop(pg->desk.agent);
+	weir__desk_done(&pg->desk);
 	weir__pg_url_done(pg);
 	weir__free(pg);
 }
@@ -156,17 +150,17 @@ static int prepare(struct postgres *pg, const struct weir__url *url, char **ret_
 		return error;
 	weir__format(pg->channel, sizeof(pg->channel), "weir_%016llx%016llx",
 		     (unsigned long long)random[0], (unsigned long long)random[1]);
-	return weir__agent_new(&work, pg, &pg->agent);
+	return weir__agent_new(&work, pg, &pg->desk.agent);
 }
 
 /* Asks the agent for something that is not the store's, and waits. */
 static int ask(struct postgres *pg, const char *what, char **ret_error)
 {
 	struct weir__op op = {
-		.verb = WEIR__LIST, .name = what, .agent = pg->agent, .done = weir__op_wake
+		.verb = WEIR__LIST, .name = what, .agent = pg->desk.agent, .done = weir__op_wake
 	};
 
-	weir__agent_submit(pg->agent, &op);
+	weir__agent_submit(pg->desk.agent, &op);
 	weir__op_wait(&op);
 	*ret_error = op.error;
 	return op.result;
@@ -181,24 +175,25 @@ static int open_pg(struct weir_store *store, const struct weir__url *url, char *
 
 	if (pg == NULL)
 		return -ENOMEM;
-	pg->store = store;
-	pg->beats_at = WEIR_NEVER;
-	pg->pause.fire = end_pause;
+	weir__desk_init(&pg->desk, &kind, store);
+	pg->primary.desk = &pg->desk;
+	pg->primary.where = pg->address.where;
+	pg->primary.pause.fire = end_pause;
 	pg->ear_pause.fire = end_ear_pause;
-	pg->heartbeat.fire = beat;
+	pg->desk.heartbeat.fire = beat;
 	pg->reaper.fire = reap;
 	error = prepare(pg, url, ret_error);
-	weir__pg_wire_init(&pg->mouth, &weir__pg_mouth, pg->agent, &pg->address);
-	weir__pg_wire_init(&pg->ear, &weir__pg_ear, pg->agent, &pg->direct);
+	weir__pg_wire_init(&pg->mouth, &weir__pg_mouth, pg->desk.agent, &pg->address);
+	weir__pg_wire_init(&pg->ear, &weir__pg_ear, pg->desk.agent, &pg->direct);
 	if (error == 0)
-		error = ask(pg, weir__pg_hello, ret_error);
+		error = ask(pg, weir__hello, ret_error);
 	if (error < 0) {
 		free_pg(pg);
 		return error;
 	}
 	set_reaper(pg);
 	store->state = pg;
-	store->agent = pg->agent;
+	store->agent = pg->desk.agent;
 	return 0;
 }
 
@@ -207,7 +202,7 @@ static void close_pg(struct weir_store *store)
 	struct postgres *pg = store->state;
 	char *error = NULL;
 
-	(void)ask(pg, weir__pg_goodbye, &error);
+	(void)ask(pg, weir__goodbye, &error);
 	weir__free(error);
 	free_pg(pg);
 }

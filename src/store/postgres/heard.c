@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/boottime.h"
 #include "base/print.h"
 #include "store/postgres/fault.h"
 #include "store/postgres/postgres.h"
@@ -15,8 +14,6 @@ enum {
 	NUMBERS_OF_LEASE = 7,
 	NUMBERS_OF_SHORT_WAY = 3, /* slot and fence; the rest is as asked */
 };
-
-static const char nonsense[] = "its answer is not understood";
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -43,208 +40,96 @@ static size_t read_numbers(const char *text, size_t most, int64_t *ret_numbers,
 	return n;
 }
 
-/* The numbers of verbs.sql. */
-static int error_of(int64_t number)
-{
-	switch (number) {
-	case -2:
-		return -ENOENT;
-	case -7:
-		return -E2BIG;
-	case -11:
-		return -EAGAIN;
-	case -17:
-		return -EEXIST;
-	case -105:
-		return -ENOBUFS;
-	case -116:
-		return -ESTALE;
-	default:
-		return number >= 0 && number < INT32_MAX ? (int)number : -EPROTO;
-	}
-}
-
-static weir_time time_of(int64_t microseconds)
-{
-	return microseconds < WEIR_NEVER / WEIR_US ? microseconds * WEIR_US : WEIR_NEVER;
-}
-
 static void read_token(uint8_t *token, const int64_t *halves)
 {
 	for (int i = 0; i < WEIR_TOKEN_SIZE; i++)
 		token[i] = (uint8_t)((uint64_t)halves[i / 8] >> (56 - i % 8 * 8));
 }
 
-/* Of seven numbers, the first of which is 0: see lease() in rules.sql. */
-static void take_grant(struct weir__grant *grant, const uint8_t *token, const int64_t *number)
-{
-	*grant = (struct weir__grant){
-		.weight = (uint32_t)number[1],
-		.slot = (uint32_t)number[2],
-		.fence = (uint64_t)number[3],
-		.left = time_of(number[4]),
-		.hard_left = number[5] < 0 ? WEIR_NEVER : time_of(number[5]),
-		.ttl = time_of(number[6]),
-	};
-	memcpy(grant->token, token, WEIR_TOKEN_SIZE);
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* `n` numbers; two more than a lease has are another's token. */
-static void granted(struct postgres *pg, struct call *call, const int64_t *number, size_t n)
+static bool read_grant(struct weir__grant *grant, const struct call *call, const int64_t *number,
+		       size_t n)
 {
-	uint8_t token[WEIR_TOKEN_SIZE];
-
-	memcpy(token, call->token, sizeof(token));
-	if (n >= NUMBERS_OF_LEASE + 2)
-		read_token(token, number + NUMBERS_OF_LEASE);
 	if (n == NUMBERS_OF_SHORT_WAY) {
-		const struct weir__op *op = call->op;
-		const int64_t all[NUMBERS_OF_LEASE] = { 0, op->weight, number[1], number[2] };
-
-		take_grant(&call->op->grant, token, all);
-		call->op->grant.left = call->op->grant.ttl = op->ttl;
-		call->op->grant.hard_left = WEIR_NEVER;
-	} else if (n >= NUMBERS_OF_LEASE) {
-		take_grant(&call->op->grant, token, number);
-	} else {
-		weir__pg_refuse(pg, call, -EPROTO, nonsense);
-		return;
+		*grant = (struct weir__grant){
+			.weight = call->op->weight,
+			.slot = (uint32_t)number[1],
+			.fence = (uint64_t)number[2],
+			.left = call->op->ttl,
+			.hard_left = WEIR_NEVER,
+			.ttl = call->op->ttl,
+		};
+		memcpy(grant->token, call->token, WEIR_TOKEN_SIZE);
+		return true;
 	}
-	if (call->op->grant.ttl > pg->longest)
-		pg->longest = call->op->grant.ttl;
-	weir__pg_answer(pg, call, 0);
+	if (n < NUMBERS_OF_LEASE)
+		return false;
+	weir__heard_grant(grant, call->token, number + 1);
+	if (n >= NUMBERS_OF_LEASE + 2)
+		read_token(grant->token, number + NUMBERS_OF_LEASE);
+	return true;
 }
 
 /* Numbers: 1, ticket, when to look again, and perhaps another's token. */
-static void waits(struct postgres *pg, struct call *call, const int64_t *number, size_t n)
+static bool read_wait(struct heard *heard, const struct call *call, const int64_t *number, size_t n)
 {
-	uint8_t token[WEIR_TOKEN_SIZE];
-	weir_time next = call->sent + pg->store->bounds.heartbeat;
-
-	memcpy(token, call->token, sizeof(token));
+	if (n < 3)
+		return false;
+	heard->again = weir__heard_time(number[2]);
+	memcpy(heard->grant.token, call->token, WEIR_TOKEN_SIZE);
 	if (n >= 5)
-		read_token(token, number + 3);
-	if (n < 3) {
-		weir__pg_refuse(pg, call, -EPROTO, nonsense);
-		return;
-	}
-	if (call->early && !call->withdrawn &&
-	    memcmp(call->op->grant.token, token, WEIR_TOKEN_SIZE) == 0) {
-		weir__pg_answer(pg, call, 0);
-		return;
-	}
-	weir__pg_set_token(pg, call, token);
-	if (number[2] >= 0) {
-		weir_time soon = weir__boottime() + time_of(number[2]) + WEIR_MS / 4;
-
-		next = soon < next ? soon : next;
-	}
-	if (call->poll_again)
-		next = 0;
-	call->poll_again = false;
-	call->look_again = next;
-	if (call->state != CALL_WAITING)
-		weir__pg_move(pg, call, CALL_WAITING);
-	weir__pg_look(pg, next);
-	weir__pg_listen(pg);
-	if (call->withdrawn) {
-		call->withdrawn = false;
-		weir__pg_withdraw(pg, call->op);
-	}
+		read_token(heard->grant.token, number + 3);
+	return true;
 }
 
-static void ask_again(struct postgres *pg, struct call *call)
+static void take_apart(struct heard *heard, const struct call *call, const int64_t *number,
+		       size_t n)
 {
-	weir__pg_set_token(pg, call, call->op->token);
-	weir__pg_move(pg, call, CALL_NEXT);
-	call->early = false;
-	call->verb = WEIR__PG_REQUEST;
-	call->sent_before = false;
+	heard->result = n != 0 ? weir__heard_result(number[0]) : -EPROTO;
+	heard->found_limit = n > 1 ? (uint32_t)number[1] : 0;
+	if ((heard->result == 0 && weir__call_wants_lease(call) &&
+	     !read_grant(&heard->grant, call, number, n)) ||
+	    (heard->result == 1 && weir__call_may_wait(call) && !read_wait(heard, call, number, n)))
+		heard->result = -EPROTO;
 }
 
-/* What came of an orphan. */
-static void hear_orphan(struct postgres *pg, struct call *call, int result)
+static void hear_call(struct call *call, const char *text)
 {
-	if (call->verb == WEIR__PG_WITHDRAW && result == 0) {
-		call->verb = WEIR__PG_RELEASE;
-		weir__pg_move(pg, call, CALL_NEXT);
-	} else {
-		weir__pg_bury(pg, call);
-	}
-}
-
-static void hear_call(struct postgres *pg, struct call *call, const char *text)
-{
-	int64_t number[MOST_NUMBERS] = { 0 };
+	int64_t number[MOST_NUMBERS];
 	const char *rest;
 	size_t n = read_numbers(text[0] == '{' ? text + 1 : text, MOST_NUMBERS, number, &rest);
-	int result = n != 0 && *rest == '}' ? error_of(number[0]) : -EPROTO;
-	bool lease = call->verb == WEIR__PG_REQUEST || call->verb == WEIR__PG_WITHDRAW ||
-		     call->verb == WEIR__PG_RENEW;
+	struct heard heard;
 
-	if (call->orphan) {
-		hear_orphan(pg, call, result);
-	} else if (lease && result == 0) {
-		granted(pg, call, number, n);
-	} else if (call->verb == WEIR__PG_REQUEST && result == 1) {
-		waits(pg, call, number, n);
-	} else if (call->verb == WEIR__PG_WITHDRAW) {
-		weir__pg_answer(pg, call, call->op->give_up);
-	} else if (result == -EPROTO) {
-		weir__pg_refuse(pg, call, -EPROTO, nonsense);
-	} else {
-		call->op->found_limit = (uint32_t)number[1];
-		/* What an earlier question of this call has done is what was asked for. */
-		if (result == -ESTALE && call->sent_before && call->verb != WEIR__PG_RENEW)
-			result = 0;
-		weir__pg_answer(pg, call, result);
-	}
+	take_apart(&heard, call, number, *rest == '}' ? n : 0);
+	weir__call_hear(call, &heard);
 }
 
-static void hear_survey(struct postgres *pg, struct call *call, const struct question *question)
+static void hear_survey(struct call *call, const struct question *question)
 {
 	int error = 0;
 
-	if (call->op == NULL)
-		return;
-	if (weir__pg_survey(call, question, &error)) {
-		/* The rest of what was asked is in this batch; then more is asked. */
-		if (call->names->asked == call->names->heard)
-			weir__pg_move(pg, call, CALL_NEXT);
-		return;
+	if (call->op != NULL) {
+		bool more = weir__pg_survey(call, question, &error);
+
+		weir__call_hear_survey(call, more, error);
 	}
-	if (error == -EPROTO)
-		weir__pg_refuse(pg, call, error, nonsense);
-	else
-		weir__pg_answer(pg, call, error);
 }
 
-static void hear_poll(struct postgres *pg, const struct question *question, const char *text)
+static void hear_poll(const struct postgres *pg, const struct question *question, const char *text)
 {
 	const char *rest = text[0] == '{' ? text + 1 : text;
 
 	for (size_t i = 0; i < question->n; i++) {
 		struct call *call = question->calls[i];
-		int64_t number[POLL_WIDTH];
+		int64_t number[POLL_WIDTH] = { 0 };
 		size_t n = read_numbers(rest, POLL_WIDTH, number, &rest);
-		int result = n == POLL_WIDTH ? error_of(number[0]) : -EPROTO;
+		size_t used = number[0] == 0 ? NUMBERS_OF_LEASE : 3;
+		struct heard heard;
 
-		call->polled = false;
-		if (call->op == NULL || call->state != CALL_WAITING)
-			continue;
-		if (result == -ESTALE) {
-			ask_again(pg, call);
-			continue;
-		}
-		call->sent = pg->sent;
-		if (result == 0)
-			granted(pg, call, number, NUMBERS_OF_LEASE);
-		else if (result == 1)
-			waits(pg, call, number, 3);
-		else
-			weir__pg_refuse(pg, call, -EPROTO, nonsense);
+		take_apart(&heard, call, number, n == POLL_WIDTH ? used : 0);
+		weir__call_hear_poll(call, pg->sent, &heard);
 	}
 }
 
@@ -255,15 +140,15 @@ static void hear(struct postgres *pg, const struct question *question)
 	const char *text = "";
 
 	if (question->verb == WEIR__PG_LIST || question->verb == WEIR__PG_NAMES) {
-		hear_survey(pg, call, question);
+		hear_survey(call, question);
 		return;
 	}
 	if (weir__pq.PQntuples(result) == 1 && weir__pq.PQnfields(result) == 1)
 		text = weir__pq.PQgetvalue(result, 0, 0);
 	if (question->verb == WEIR__PG_POLL)
 		hear_poll(pg, question, text);
-	else if (call->op != NULL || call->orphan)
-		hear_call(pg, call, text);
+	else if (weir__call_is_live(call))
+		hear_call(call, text);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -282,33 +167,19 @@ void weir__pg_quote(struct postgres *pg, const PGresult *result, char *why, size
  */
 static void take_back(struct postgres *pg)
 {
-	struct calls later = pg->todo;
+	struct calls later = weir__calls_aside(&pg->primary.todo);
 
-	pg->todo = (struct calls){ NULL, NULL };
 	for (struct question *question = pg->asked; question != NULL; question = question->next) {
 		for (size_t i = 0; i < question->n; i++) {
 			struct call *call = question->calls[i];
 
-			call->polled = false;
-			call->look_again = 0;
-			if ((call->op == NULL && !call->orphan) || call->state != CALL_SENT)
-				continue;
-			call->alone = true;
-			if (call->names != NULL)
-				call->names->asked = call->names->heard;
-			if (call->withdrawn && call->verb == WEIR__PG_REQUEST && !call->sent_before)
-				weir__pg_answer(pg, call, call->op->give_up);
-			else
-				weir__pg_move(pg, call, CALL_NEXT);
+			call->alone = call->alone || call->state == CALL_SENT;
+			weir__call_take_back(call);
 		}
 	}
-	if (later.first != NULL) {
-		later.first->previous = pg->todo.last;
-		*(pg->todo.last != NULL ? &pg->todo.last->next : &pg->todo.first) = later.first;
-		pg->todo.last = later.last;
-	}
+	weir__calls_behind(&pg->primary.todo, later);
 	weir__pg_free_batch(pg);
-	weir__pg_look(pg, 0);
+	weir__desk_look(&pg->desk, 0);
 }
 
 static void refuse(struct postgres *pg, int error, const char *why)
@@ -320,8 +191,8 @@ static void refuse(struct postgres *pg, int error, const char *why)
 			struct call *call = question->calls[i];
 
 			call->polled = false;
-			if (call->op != NULL || call->orphan)
-				weir__pg_refuse(pg, call, error, why);
+			if (weir__call_is_live(call))
+				weir__call_refuse(call, error, why);
 		}
 	}
 	weir__pg_free_batch(pg);
@@ -333,10 +204,10 @@ static void hear_error(struct postgres *pg, const char *code, const char *why)
 	enum weir__pg_fault fault = weir__pg_fault_of(code);
 
 	if (fault == WEIR__PG_ELSEWHERE) {
-		weir__pg_lost(pg, why);
+		weir__server_lost(&pg->primary, why);
 	} else if (fault == WEIR__PG_LATER) {
 		take_back(pg);
-		weir__pg_later(pg, why);
+		weir__server_later(&pg->primary, why);
 	} else if (fault == WEIR__PG_AT_ONCE_AGAIN || pg->asked->next != NULL) {
 		take_back(pg);
 	} else {
@@ -357,8 +228,7 @@ static void finish_batch(struct postgres *pg)
 		hear_error(pg, code, pg->error);
 		return;
 	}
-	pg->failed = 0;
-	pg->gave_up = false;
+	weir__server_heard(&pg->primary);
 	for (struct question *question = pg->asked; question != NULL; question = question->next)
 		hear(pg, question);
 	weir__pg_free_batch(pg);
@@ -415,31 +285,11 @@ void weir__pg_input(struct postgres *pg)
 	while (pg->asked != NULL && pg->mouth.conn != NULL && !weir__pq.PQisBusy(pg->mouth.conn) &&
 	       weir__pq.PQstatus(pg->mouth.conn) != CONNECTION_BAD)
 		hear_result(pg, weir__pq.PQgetResult(pg->mouth.conn));
-	if (pg->ready && pg->asked == NULL)
+	if (pg->primary.ready && pg->asked == NULL)
 		weir__pg_send(pg);
 }
 
 /* ---- notifications --------------------------------------------------------------------------- */
-
-/* Granted, at a time after the last one when it was known to wait. Whoever was known to so long ago
- * that little would be left asks for the truth (L5). A notification may overtake the answer that
- * the request waits, for they come by different wires. */
-static void hear_grant(struct postgres *pg, struct call *call, const uint8_t *token,
-		       const int64_t *number)
-{
-	if (call->state != CALL_WAITING) {
-		take_grant(&call->op->grant, token, number);
-		call->early = true;
-		return;
-	}
-	if (weir__boottime() - call->sent > time_of(number[4]) / 4) {
-		call->look_again = 0;
-		call->poll_again = call->polled;
-		weir__pg_look(pg, 0);
-		return;
-	}
-	granted(pg, call, number, NUMBERS_OF_LEASE);
-}
 
 static int hex(char digit)
 {
@@ -464,24 +314,17 @@ void weir__pg_notification(struct postgres *pg, const char *text)
 {
 	uint8_t token[WEIR_TOKEN_SIZE];
 	int64_t number[NUMBERS_OF_LEASE];
-	const char *rest = text;
-	struct call *next;
+	struct weir__grant grant;
+	const char *rest;
 
 	if (text[0] == '\0' || !parse_token(token, text + 1))
 		return;
-	if (text[0] == 'l') {
-		weir__store_lost(pg->store, token);
-		return;
-	}
 	rest = text + 1 + 2 * WEIR_TOKEN_SIZE;
-	if (text[0] == 'g' && (*rest != ' ' || read_numbers(rest + 1, NUMBERS_OF_LEASE, number,
-							    &rest) != NUMBERS_OF_LEASE))
-		return;
-	for (struct call *call = weir__pg_waiter(pg, token); call != NULL; call = next) {
-		next = weir__pg_next_waiter(call);
-		if (text[0] == 'g')
-			hear_grant(pg, call, token, number);
-		else if (text[0] == 'h' && call->state == CALL_WAITING)
-			ask_again(pg, call); /* and is told the limit */
+	if (text[0] == 'g') {
+		if (*rest != ' ' ||
+		    read_numbers(rest + 1, NUMBERS_OF_LEASE, number, &rest) != NUMBERS_OF_LEASE)
+			return;
+		weir__heard_grant(&grant, token, number + 1);
 	}
+	weir__desk_message(&pg->desk, text[0], token, &grant);
 }

@@ -42,7 +42,7 @@ static void ask(struct postgres *pg, enum hello what, const char *text, const ch
 	if (sent == 1)
 		weir__pg_wire_flush(&pg->mouth);
 	else
-		weir__pg_lost(pg, "there is no memory");
+		weir__server_lost(&pg->primary, "there is no memory");
 }
 
 static void mouth_up(struct weir__pg_wire *wire)
@@ -67,7 +67,7 @@ static void init(struct postgres *pg, int version)
 	char *script = weir__pg_script(pg->schema, version);
 
 	if (script == NULL) {
-		weir__pg_lost(pg, "there is no memory");
+		weir__server_lost(&pg->primary, "there is no memory");
 		return;
 	}
 	ask(pg, HELLO_INIT, script, NULL);
@@ -110,18 +110,18 @@ static void refuse_hello(struct postgres *pg, const PGresult *result)
 				     "may runs: %s" :
 				     "%2$s may not use the schema %1$s; its owner runs: %3$s",
 			     pg->schema, pg->user, remedy);
-		weir__pg_give_up(pg, -EHOSTUNREACH, why);
+		weir__server_give_up(&pg->primary, -EHOSTUNREACH, why);
 		break;
 	case WEIR__PG_NEVER_EVER:
 		/* Two who make the schema at the same time: the second finds it made. */
 		if (pg->hello == HELLO_INIT && code != NULL &&
 		    (strncmp(code, "42P0", 4) == 0 || strcmp(code, "23505") == 0))
-			weir__pg_lost(pg, said);
+			weir__server_lost(&pg->primary, said);
 		else
-			weir__pg_give_up(pg, -EPROTO, said);
+			weir__server_give_up(&pg->primary, -EPROTO, said);
 		break;
 	default:
-		weir__pg_lost(pg, said);
+		weir__server_lost(&pg->primary, said);
 		break;
 	}
 }
@@ -142,9 +142,9 @@ static void hear_facts(struct postgres *pg, const PGresult *result)
 	if (version < OLDEST) {
 		weir__format(why, sizeof(why), "it is version %d; 14 or newer is needed",
 			     version / 10000);
-		weir__pg_give_up(pg, -EHOSTUNREACH, why);
+		weir__server_give_up(&pg->primary, -EHOSTUNREACH, why);
 	} else if (atoi(value(result, IS_REPLICA)) != 0) {
-		weir__pg_lost(pg, "it is a replica; its primary is needed");
+		weir__server_lost(&pg->primary, "it is a replica; its primary is needed");
 	} else if (atoi(value(result, HAS_SCHEMA)) == 0) {
 		init(pg, 0);
 	} else {
@@ -159,7 +159,7 @@ static void recognise(struct postgres *pg, const PGresult *result)
 	size_t size = strcspn(pg->server, " ");
 
 	if (size != 0 && (strncmp(pg->server, server, size) != 0 || server[size] != ' '))
-		pg->cautious = weir__boottime() + pg->longest;
+		pg->cautious = weir__boottime() + pg->desk.longest;
 	weir__format(pg->server, sizeof(pg->server), "%s", server);
 }
 
@@ -167,14 +167,12 @@ static void begin(struct postgres *pg)
 {
 	pg->hello = HELLO_DONE;
 	if (weir__pq.PQenterPipelineMode(pg->mouth.conn) != 1) {
-		weir__pg_lost(pg, "it cannot be asked now");
+		weir__server_lost(&pg->primary, "it cannot be asked now");
 		return;
 	}
-	pg->ready = true;
-	pg->gave_up = false;
+	weir__server_found(&pg->primary);
 	weir__pg_wire_rest(&pg->mouth);
-	weir__pg_listen(pg);
-	weir__pg_unpark(pg);
+	weir__pg_listen(&pg->desk);
 	weir__pg_look_at_all(pg);
 	weir__pg_send(pg);
 }
@@ -189,7 +187,7 @@ static void hear_version(struct postgres *pg, const PGresult *result)
 			     "the schema %s is of version %d, made by a newer weir; this one knows "
 			     "version %d",
 			     pg->schema, version, WEIR__PG_VERSION);
-		weir__pg_give_up(pg, -EPROTO, why);
+		weir__server_give_up(&pg->primary, -EPROTO, why);
 		return;
 	}
 	if (version < WEIR__PG_VERSION) {
@@ -219,7 +217,7 @@ static void greet(struct postgres *pg, const PGresult *result)
 	else if (pg->hello == HELLO_ADMIT)
 		begin(pg);
 	else if (!rows || weir__pq.PQnfields(result) < (pg->hello == HELLO_FACTS ? FACTS : 2))
-		weir__pg_give_up(pg, -EPROTO, "its answer is not understood");
+		weir__server_give_up(&pg->primary, -EPROTO, "its answer is not understood");
 	else if (pg->hello == HELLO_FACTS)
 		hear_facts(pg, result);
 	else
@@ -231,11 +229,11 @@ static void mouth_input(struct weir__pg_wire *wire)
 {
 	struct postgres *pg = pg_of_mouth(wire);
 
-	if (pg->ready) {
+	if (pg->primary.ready) {
 		weir__pg_input(pg);
 		return;
 	}
-	while (wire->is_up && !pg->ready && !weir__pq.PQisBusy(wire->conn)) {
+	while (wire->is_up && !pg->primary.ready && !weir__pq.PQisBusy(wire->conn)) {
 		PGresult *result = weir__pq.PQgetResult(wire->conn);
 
 		if (result != NULL) {
@@ -267,9 +265,9 @@ static void mouth_down(struct weir__pg_wire *wire, int error, const char *why)
 	weir__pq.PQclear(pg->greeting);
 	pg->greeting = NULL;
 	if (error == -EACCES)
-		weir__pg_give_up(pg, -EHOSTUNREACH, why);
+		weir__server_give_up(&pg->primary, -EHOSTUNREACH, why);
 	else
-		weir__pg_lost(pg, why);
+		weir__server_lost(&pg->primary, why);
 }
 
 const struct weir__pg_owner weir__pg_mouth = {
@@ -290,8 +288,8 @@ static void ear_down(struct weir__pg_wire *wire, int error, const char *why)
 	(void)why;
 	pg->listening = false;
 	pg->ear_pausing = true;
-	weir__agent_timer_set(pg->agent, &pg->ear_pause,
-			      weir__boottime() + pg->store->bounds.heartbeat);
+	weir__agent_timer_set(pg->desk.agent, &pg->ear_pause,
+			      weir__boottime() + pg->desk.store->bounds.heartbeat);
 }
 
 static void ear_up(struct weir__pg_wire *wire)

@@ -40,22 +40,11 @@ const char *const weir__pg_options[] = {
 /* How many of them are ours. */
 enum { OWN = 13 };
 
-static const char duration[] = "must be a duration from 1ms to 1h";
-
-static const char *set_time(weir_time *time, const char *value)
+static const char *set_batch(struct postgres *pg, const char *value)
 {
-	return weir__duration_parse(value, time) == 0 && *time >= WEIR_MS &&
-			       *time <= 3600 * WEIR_SECOND ?
+	return weir__number_parse(value, 1, 1000000, &pg->reaper_batch) == 0 ?
 		       NULL :
-		       duration;
-}
-
-static const char *set_number(uint32_t *number, uint32_t most, const char *value)
-{
-	static const char upto[] = "must be a number from 1 to 1000";
-	static const char more[] = "must be a number from 1 to 1000000";
-
-	return weir__number_parse(value, 1, most, number) == 0 ? NULL : most == 1000 ? upto : more;
+		       "must be a number from 1 to 1000000";
 }
 
 /* It becomes a part of statements. */
@@ -102,7 +91,7 @@ static const char *set_cadence(struct postgres *pg, const char *value)
 		pg->reaper_cadence = 0;
 		return NULL;
 	}
-	return set_time(&pg->reaper_cadence, value);
+	return weir__backoff_set_time(&pg->reaper_cadence, value);
 }
 
 static const char *set_failover(struct postgres *pg, const char *value)
@@ -121,24 +110,20 @@ static const char *set_admit(struct postgres *pg, const char *value)
 /* What a value must be, or NULL: it is. */
 static const char *set_option(struct postgres *pg, const char *name, const char *value)
 {
+	const char *why;
+
+	if (weir__backoff_set(&pg->desk.backoff, name, value, &why))
+		return why;
 	if (strcmp(name, "schema") == 0)
 		return set_schema(pg, value);
 	if (strcmp(name, "grant") == 0)
 		return set_admit(pg, value);
 	if (strcmp(name, "connect_timeout") == 0)
-		return set_time(&pg->address.connect_timeout, value);
+		return weir__backoff_set_time(&pg->address.connect_timeout, value);
 	if (strcmp(name, "timeout") == 0)
-		return set_time(&pg->address.timeout, value);
-	if (strcmp(name, "min_delay") == 0)
-		return set_time(&pg->min_delay, value);
-	if (strcmp(name, "max_delay") == 0)
-		return set_time(&pg->max_delay, value);
-	if (strcmp(name, "attempts") == 0)
-		return set_number(&pg->attempts, 1000, value);
-	if (strcmp(name, "multiplier") == 0)
-		return set_number(&pg->multiplier, 1000, value);
+		return weir__backoff_set_time(&pg->address.timeout, value);
 	if (strcmp(name, "reaper_batch") == 0)
-		return set_number(&pg->reaper_batch, 1000000, value);
+		return set_batch(pg, value);
 	if (strcmp(name, "reaper_cadence") == 0)
 		return set_cadence(pg, value);
 	if (strcmp(name, "failover") == 0)
@@ -173,8 +158,6 @@ static int set_all(struct postgres *pg, const struct weir__url *url, char **ret_
 		if (error < 0)
 			return error;
 	}
-	if (pg->max_delay < pg->min_delay)
-		pg->max_delay = pg->min_delay;
 	return 0;
 }
 
@@ -269,10 +252,6 @@ int weir__pg_read_url(struct postgres *pg, const struct weir__url *url, char **r
 {
 	int error = weir__pg_address_parse(&pg->address, url->rest);
 
-	pg->attempts = 5;
-	pg->multiplier = 2;
-	pg->min_delay = 100 * WEIR_MS;
-	pg->max_delay = 5 * WEIR_SECOND;
 	pg->reaper_cadence = 30 * WEIR_SECOND;
 	pg->reaper_batch = 1000;
 	weir__format(pg->schema, sizeof(pg->schema), "weir");

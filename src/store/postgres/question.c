@@ -129,7 +129,7 @@ static int64_t caution(const struct postgres *pg)
 
 static int64_t silence(const struct postgres *pg)
 {
-	return microseconds(PATIENCE * pg->store->bounds.heartbeat);
+	return microseconds(PATIENCE * pg->desk.store->bounds.heartbeat);
 }
 
 static void add_request(struct postgres *pg, struct values *values, const struct call *call,
@@ -145,7 +145,7 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 	add_number(values, microseconds(op->ttl));
 	add_number(values, microseconds(op->max_hold));
 	add_number(values, op->wait ? silence(pg) : 0);
-	add_number(values, pg->store->bounds.max_waiting);
+	add_number(values, pg->desk.store->bounds.max_waiting);
 	add_text(values, op->owner);
 	add_text(values, op->private_id ? NULL : op->request_id);
 	add_text(values, pg->channel);

@@ -8,40 +8,12 @@
 
 /* ---- which names ----------------------------------------------------------------------------- */
 
-static bool add_name(struct names *names, const char *name)
-{
-	if (names->count == names->room) {
-		size_t room = names->room != 0 ? 2 * names->room : 16;
-		char **grown = realloc(names->name, room * sizeof(char *));
-
-		if (grown == NULL)
-			return false;
-		names->name = grown;
-		names->room = room;
-	}
-	names->name[names->count] = strdup(name);
-	if (names->name[names->count] == NULL)
-		return false;
-	names->count++;
-	return true;
-}
-
 bool weir__pg_survey_start(struct call *call)
 {
-	struct weir__op *op = call->op;
-	struct names *names = calloc(1, sizeof(*names));
-
-	call->names = names;
-	if (names == NULL)
-		return false;
-	op->picture = weir__picture_new();
-	if (op->picture == NULL)
-		return false;
-	names->complete = op->n_names != 0;
-	for (size_t i = 0; i < op->n_names; i++)
-		if (!add_name(names, op->names[i]))
-			return false;
-	return true;
+	if (call->verb != CALL_LIST)
+		return true;
+	call->names = weir__names_new(call->op, sizeof(*call->names));
+	return call->names != NULL;
 }
 
 static int take_names(struct names *names, const PGresult *result)
@@ -53,8 +25,9 @@ static int take_names(struct names *names, const PGresult *result)
 	names->complete = n == 0;
 	for (int i = 0; i < n; i++) {
 		const char *name = weir__pq.PQgetvalue(result, i, 0);
+		size_t size = strlen(name);
 
-		if (strlen(name) <= WEIR_NAME_MAX && !add_name(names, name))
+		if (size <= WEIR_NAME_MAX && !weir__names_add(names, name, size))
 			return -ENOMEM;
 	}
 	return 0;

@@ -12,54 +12,51 @@ enum { SURVEY_AT_ONCE = 64 }; /* names that are asked about before one is heard 
 static bool say_survey(struct redis *redis, struct call *call)
 {
 	struct names *names = call->names;
-	size_t most = call->script == WEIR__LUA_REAP || !names->complete ? 1 : SURVEY_AT_ONCE;
+	size_t most = call->verb == CALL_REAP || !names->complete ? 1 : SURVEY_AT_ONCE;
 
 	do {
 		if (!weir__redis_say(redis, call))
 			return false;
 	} while (names->complete && names->asked < names->count &&
 		 names->asked - names->heard < most &&
-		 weir__redis_survey_node(redis, names) == call->node);
+		 weir__redis_survey_node(redis, names) == weir__redis_node(call->server));
 	return true;
 }
 
 static void say(struct redis *redis, struct call *call)
 {
-	bool survey = call->script == WEIR__LUA_LIST || call->script == WEIR__LUA_REAP;
+	bool survey = call->verb == CALL_LIST || call->verb == CALL_REAP;
 	bool said;
 
-	weir__redis_move(redis, call, CALL_SENT);
-	if (call->script == WEIR__HELLO) {
-		weir__redis_answer(redis, call, 0);
+	weir__call_move(call, CALL_SENT);
+	if (call->verb == CALL_HELLO) {
+		weir__call_answer(call, 0);
 		return;
 	}
 	if (survey && call->names->complete && call->names->count == 0) {
-		weir__redis_answer(redis, call, 0);
+		weir__call_answer(call, 0);
 		return;
 	}
 	call->sent = weir__boottime();
-	if (call->asking && !weir__redis_say_asking(call->node)) {
-		weir__redis_refuse(redis, call, -ENOMEM, "there is no memory");
+	if (call->pinned && !weir__redis_say_asking(weir__redis_node(call->server))) {
+		weir__call_refuse(call, -ENOMEM, "there is no memory");
 		return;
 	}
 	said = survey ? say_survey(redis, call) : weir__redis_say(redis, call);
 	if (!said)
-		weir__redis_refuse(redis, call, -ENOMEM, "there is no memory");
+		weir__call_refuse(call, -ENOMEM, "there is no memory");
 }
 
 static void send_to(struct node *node)
 {
-	if (node->todo.first == NULL || weir__redis_held_up(node))
+	if (node->server.todo.first == NULL || weir__redis_held_up(node))
 		return;
-	if (!node->ready) {
-		if (weir__gate_is_shut(node->redis->store) && node->gave_up)
-			weir__redis_give_up(node, -EHOSTUNREACH, "it could not be reached");
-		else
-			weir__redis_connect(node);
+	if (!node->server.ready) {
+		weir__server_want(&node->server);
 		return;
 	}
-	while (node->todo.first != NULL)
-		say(node->redis, node->todo.first);
+	while (node->server.todo.first != NULL)
+		say(node->redis, node->server.todo.first);
 	weir__wire_flush(&node->mouth);
 }
 
@@ -67,36 +64,29 @@ void weir__redis_send(struct redis *redis)
 {
 	for (size_t i = 0; i < redis->n_nodes; i++)
 		send_to(redis->nodes[i]);
-	weir__redis_part(redis);
+	weir__redis_part(&redis->desk);
 }
 
 /* An asker may be a task with little stack, and TLS wants much. */
 bool weir__redis_can_send_now(const struct redis *redis, const struct node *node)
 {
-	return node->ready && !node->address.tls && node->todo.first == NULL &&
+	return node->server.ready && !node->address.tls && node->server.todo.first == NULL &&
 	       !weir__redis_held_up(node) && WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
 }
 
 void weir__redis_send_now(struct node *node)
 {
-	while (node->todo.first != NULL)
-		say(node->redis, node->todo.first);
+	while (node->server.todo.first != NULL)
+		say(node->redis, node->server.todo.first);
 	if (!weir__wire_try_flush(&node->mouth))
-		weir__agent_timer_set(node->redis->agent, &node->unwritten, 0);
-}
-
-void weir__redis_look(struct redis *redis, weir_time time)
-{
-	if (time >= redis->beats_at)
-		return;
-	redis->beats_at = time;
-	weir__agent_timer_set(redis->agent, &redis->heartbeat, time);
+		weir__agent_timer_set(node->redis->desk.agent, &node->unwritten, 0);
 }
 
 /* Whom to ask about one that waits. */
 static struct node *node_of(const struct redis *redis, const struct call *call)
 {
-	return call->asking ? call->node : weir__redis_node_of(redis, call->name);
+	return call->pinned ? weir__redis_node(call->server) :
+			      weir__redis_node_of(redis, call->name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -104,29 +94,29 @@ static int by_name(const void *a, const void *b)
 	const struct call *one = *(struct call *const *)a, *two = *(struct call *const *)b;
 	int order = strcmp(one->name, two->name);
 
-	return order != 0 ? order : one->asking - two->asking;
+	return order != 0 ? order : one->pinned - two->pinned;
 }
 
 /* Those that are due, or nearly so: many in one command are cheaper than each in time. */
 static size_t gather(struct redis *redis, const struct node *of, struct call **due, bool all)
 {
-	weir_time until = weir__boottime() + redis->store->bounds.heartbeat / 8;
+	weir_time until = weir__boottime() + redis->desk.store->bounds.heartbeat / 8;
 	weir_time next = WEIR_NEVER;
 	size_t n = 0;
 
-	for (struct call *call = redis->waiting.first; call != NULL; call = call->next) {
+	for (struct call *call = redis->desk.waiting.first; call != NULL; call = call->next) {
 		struct node *node = node_of(redis, call);
 
 		if ((all || call->look_again <= until) && (of == NULL || of == node)) {
-			if (!node->ready)
-				weir__redis_connect(node);
+			if (!node->server.ready)
+				weir__redis_connect(&node->server);
 			else if (!call->polled && !weir__redis_held_up(node))
 				due[n++] = call;
 		} else if (call->look_again < next) {
 			next = call->look_again;
 		}
 	}
-	weir__redis_look(redis, next);
+	weir__desk_look(&redis->desk, next);
 	return n;
 }
 
@@ -140,7 +130,7 @@ static void say_polls(struct redis *redis, struct call **due, size_t n)
 		for (end = i + 1; end < n && end - i < WEIR__REDIS_AT_ONCE; end++)
 			if (by_name(&due[i], &due[end]) != 0)
 				break;
-		if (due[i]->asking && !weir__redis_say_asking(node))
+		if (due[i]->pinned && !weir__redis_say_asking(node))
 			return;
 		if (!weir__redis_say_poll(node, due + i, end - i))
 			return;
@@ -154,12 +144,12 @@ void weir__redis_poll(struct redis *redis, const struct node *node, bool all)
 	struct call **due;
 	size_t n = 0;
 
-	for (struct call *call = redis->waiting.first; call != NULL; call = call->next)
+	for (struct call *call = redis->desk.waiting.first; call != NULL; call = call->next)
 		n++;
 	if (n == 0)
 		return;
 	/* Whatever comes of this: a heartbeat from now it is tried again. */
-	weir__redis_look(redis, weir__boottime() + redis->store->bounds.heartbeat);
+	weir__desk_look(&redis->desk, weir__boottime() + redis->desk.store->bounds.heartbeat);
 	due = malloc(n * sizeof(struct call *));
 	if (due == NULL)
 		return;
@@ -168,6 +158,6 @@ void weir__redis_poll(struct redis *redis, const struct node *node, bool all)
 	say_polls(redis, due, n);
 	free(due);
 	for (size_t i = 0; i < redis->n_nodes; i++)
-		if (redis->nodes[i]->ready)
+		if (redis->nodes[i]->server.ready)
 			weir__wire_flush(&redis->nodes[i]->mouth);
 }

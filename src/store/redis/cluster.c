@@ -25,8 +25,8 @@ static void assign(struct redis *redis, size_t slot, size_t owner)
 	struct node *before = redis->nodes[redis->slots[slot]];
 	struct node *now = redis->nodes[owner];
 
-	if (before != now && before->serves && !before->ready)
-		now->cautious = weir__boottime() + redis->longest;
+	if (before != now && before->serves && !before->server.ready)
+		now->cautious = weir__boottime() + redis->desk.longest;
 	redis->slots[slot] = (uint16_t)owner;
 }
 
@@ -75,13 +75,13 @@ static int take_range(struct node *from, const struct weir__reply *range, bool *
 static void reroute(struct redis *redis)
 {
 	for (size_t i = 0; i < redis->n_nodes; i++) {
-		struct calls todo = redis->nodes[i]->todo;
+		struct calls todo = redis->nodes[i]->server.todo;
 		struct call *next;
 
 		for (struct call *call = todo.first; call != NULL; call = next) {
 			next = call != todo.last ? call->next : NULL;
-			if (call->script != WEIR__HELLO)
-				weir__redis_move(redis, call, CALL_NEXT);
+			if (call->verb != CALL_HELLO)
+				weir__call_move(call, CALL_NEXT);
 		}
 	}
 }
@@ -118,12 +118,12 @@ void weir__redis_learn(struct weir__timer *timer)
 	/* Another one each time: whoever has nothing new to tell may be cut off from the rest. */
 	for (size_t i = 0; i < redis->n_nodes; i++) {
 		redis->teacher = (redis->teacher + 1) % redis->n_nodes;
-		if (redis->nodes[redis->teacher]->ready)
+		if (redis->nodes[redis->teacher]->server.ready)
 			break;
 	}
 	node = redis->nodes[redis->teacher];
-	if (!node->ready)
-		weir__redis_connect(node); /* and its map is asked for then */
+	if (!node->server.ready)
+		weir__redis_connect(&node->server); /* and its map is asked for then */
 	else if (weir__redis_say_map(node))
 		weir__wire_flush(&node->mouth);
 	weir__unlock(&redis->lock);
@@ -166,12 +166,13 @@ bool weir__redis_redirect(struct node *node, const struct awaited *awaited,
 	if (!ask) {
 		assign(redis, slot, number_of(redis, target));
 		target->serves = true;
-		weir__agent_timer_set(redis->agent, &redis->learn, 0);
+		weir__agent_timer_set(redis->desk.agent, &redis->learn, 0);
 	}
-	weir__redis_take_back(redis, awaited, ask ? target : NULL);
+	weir__redis_take_back(awaited, ask ? target : NULL);
 	for (size_t i = 0; i < awaited->n; i++)
 		if (++awaited->calls[i]->hops % MOST_HOPS == 0)
-			weir__redis_later(target, "its servers do not agree about who has a name");
+			weir__server_later(&target->server,
+					   "its servers do not agree about who has a name");
 	if (awaited->script == WEIR__LUA_POLL)
 		weir__redis_poll(redis, NULL, false);
 	return true;

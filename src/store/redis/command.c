@@ -129,7 +129,7 @@ static bool finish(struct node *node, const struct command *command, enum weir__
 	for (size_t i = 0; i < n; i++) {
 		awaited->calls[i] = calls[i];
 		calls[i]->expected++;
-		calls[i]->asking = false;
+		calls[i]->pinned = false;
 		if (calls[i]->names != NULL)
 			awaited->round = calls[i]->names->round;
 	}
@@ -143,7 +143,7 @@ static bool finish(struct node *node, const struct command *command, enum weir__
 
 static weir_time silence(const struct redis *redis)
 {
-	return PATIENCE * redis->store->bounds.heartbeat;
+	return PATIENCE * redis->desk.store->bounds.heartbeat;
 }
 
 static void add_request(struct redis *redis, struct command *command, const struct weir__op *op)
@@ -153,19 +153,19 @@ static void add_request(struct redis *redis, struct command *command, const stru
 	add_number(command, microseconds(op->ttl));
 	add_number(command, microseconds(op->max_hold));
 	add_number(command, op->wait ? microseconds(silence(redis)) : 0);
-	add_number(command, redis->store->bounds.max_waiting);
+	add_number(command, redis->desk.store->bounds.max_waiting);
 	add_text(command, op->owner);
 	add_text(command, op->private_id ? "" : op->request_id);
 	add_text(command, redis->channel);
 	add_bytes(command, op->token, WEIR_TOKEN_SIZE);
 }
 
-static void add_scan(struct redis *redis, struct command *command, const struct names *names)
+static void add_scan(struct redis *redis, struct command *command, const struct scan *scan)
 {
 	command->n = command->numbers = 0;
 	weir__format(command->match, sizeof(command->match), "%s:{*}:h", redis->space);
 	add_text(command, "SCAN");
-	add_text(command, names->cursor);
+	add_text(command, scan->cursor);
 	add_text(command, "MATCH");
 	add_text(command, command->match);
 	add_text(command, "COUNT");
@@ -176,28 +176,28 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 {
 	const struct weir__op *op = call->op;
 
-	switch (call->script) {
-	case WEIR__LUA_ENSURE:
-	case WEIR__LUA_LIMIT:
+	switch (call->verb) {
+	case CALL_ENSURE:
+	case CALL_SET_LIMIT:
 		add_number(command, op->limit);
 		break;
-	case WEIR__LUA_REQUEST:
+	case CALL_REQUEST:
 		add_request(redis, command, op);
 		break;
-	case WEIR__LUA_WITHDRAW:
+	case CALL_WITHDRAW:
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		add_text(command, op != NULL && op->give_up == -ETIMEDOUT ? "1" : "0");
 		add_text(command, redis->channel);
 		break;
-	case WEIR__LUA_RENEW:
+	case CALL_RENEW:
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		add_number(command, microseconds(op->ttl));
 		break;
-	case WEIR__LUA_REAP:
+	case CALL_REAP:
 		add_number(command, op->max_rows - call->names->reaped);
 		break;
-	case WEIR__LUA_RELEASE:
-	case WEIR__LUA_EVICT:
+	case CALL_RELEASE:
+	case CALL_EVICT:
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	default:
@@ -205,21 +205,30 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 	}
 }
 
+static const enum weir__script scripts[] = {
+	[CALL_ENSURE] = WEIR__LUA_ENSURE,   [CALL_SET_LIMIT] = WEIR__LUA_LIMIT,
+	[CALL_REQUEST] = WEIR__LUA_REQUEST, [CALL_WITHDRAW] = WEIR__LUA_WITHDRAW,
+	[CALL_RENEW] = WEIR__LUA_RENEW,     [CALL_RELEASE] = WEIR__LUA_RELEASE,
+	[CALL_EVICT] = WEIR__LUA_EVICT,     [CALL_REAP] = WEIR__LUA_REAP,
+	[CALL_LIST] = WEIR__LUA_LIST,
+};
+
 bool weir__redis_say(struct redis *redis, struct call *call)
 {
 	struct command *command = redis->command;
 	struct names *names = call->names;
-	enum weir__script script = call->script;
+	struct node *node = weir__redis_node(call->server);
+	enum weir__script script = scripts[call->verb];
 
 	if (names != NULL && !names->complete) {
 		script = WEIR__NO_SCRIPT;
-		add_scan(redis, command, names);
+		add_scan(redis, command, weir__redis_scan(names));
 	} else {
-		begin(call->node, command, script,
+		begin(node, command, script,
 		      names != NULL ? names->name[names->asked] : call->name);
 		add_arguments(redis, command, call);
 	}
-	if (!finish(call->node, command, script, &call, 1))
+	if (!finish(node, command, script, &call, 1))
 		return false;
 	if (names != NULL && names->complete)
 		names->asked++;

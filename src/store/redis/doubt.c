@@ -28,7 +28,7 @@ static void conclude(struct node *node, char verdict)
 	node->verifying = false;
 	node->asking_around = false;
 	weir__redis_send(node->redis);
-	if (node->ready)
+	if (node->server.ready)
 		weir__redis_poll(node->redis, node, true);
 }
 
@@ -55,16 +55,16 @@ void weir__redis_doubt(struct node *node, const struct awaited *awaited, const c
 			node->verifying = false; /* and it is found again */
 		weir__wire_flush(&node->mouth);
 	}
-	weir__redis_take_back(node->redis, awaited, NULL);
+	weir__redis_take_back(awaited, NULL);
 }
 
 /* Whether an answer of that one is still to come. */
 static bool is_pending(struct node *other)
 {
-	if (!other->ready && !other->tried)
-		weir__redis_connect(other);
+	if (!other->server.ready && !other->tried)
+		weir__redis_connect(&other->server);
 	other->tried = true;
-	return !other->ready && other->mouth.state != WEIR__WIRE_DOWN;
+	return !other->server.ready && other->mouth.state != WEIR__WIRE_DOWN;
 }
 
 /* Finds the one that has answered before, and asks whether it has given the name away. */
@@ -79,7 +79,7 @@ static void ask_around(struct node *node)
 		if (other == node || !other->serves)
 			continue;
 		pending = is_pending(other) || pending;
-		if (!other->ready || strcmp(other->identity, node->suspect) != 0)
+		if (!other->server.ready || strcmp(other->identity, node->suspect) != 0)
 			continue;
 		if (node->witness == other)
 			return;
@@ -137,7 +137,7 @@ static void begin_asking_around(struct node *node)
 	node->given_away = false;
 	for (size_t i = 0; i < redis->n_nodes; i++)
 		redis->nodes[i]->tried = false;
-	weir__agent_timer_set(redis->agent, &redis->verify, 0);
+	weir__agent_timer_set(redis->desk.agent, &redis->verify, 0);
 }
 
 void weir__redis_hear_who(struct node *node, const struct awaited *awaited,
@@ -169,5 +169,5 @@ void weir__redis_recognise(struct node *node, const char *info)
 	weir__info_identity(info, node->identity);
 	if (before[0] != '\0' && strcmp(before, node->identity) != 0 &&
 	    !lost_nothing(node, before, info))
-		node->cautious = weir__boottime() + node->redis->longest;
+		node->cautious = weir__boottime() + node->redis->desk.longest;
 }

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/boottime.h"
-#include "base/parse.h"
 #include "base/print.h"
 #include "base/random.h"
 #include "lease/op.h"
@@ -15,39 +14,14 @@
 
 /* ---- in the agent's thread ------------------------------------------------------------------- */
 
-static void take(struct redis *redis, struct weir__op *op)
-{
-	if (op->name == weir__redis_goodbye) {
-		redis->goodbye = op;
-		return;
-	}
-	if (!weir__redis_take(redis, op))
-		return;
-	/* Whoever may wait, or hold for long, may have to be told something. */
-	if (op->verb == WEIR__REQUEST && (op->wait || !op->detached) && !redis->wants_ear) {
-		redis->wants_ear = true;
-		weir__redis_listen(redis);
-	}
-}
-
 static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
 {
 	struct redis *redis = self;
+	uint32_t n;
 
 	weir__lock(&redis->lock);
-	while (operations != NULL) {
-		struct weir__op *next = operations->next;
-
-		(void)WEIR__SUB(&redis->queued, 1, __ATOMIC_RELEASE);
-		take(redis, operations);
-		operations = next;
-	}
-	while (withdrawn != NULL) {
-		struct weir__op *next = withdrawn->withdraw_next;
-
-		weir__redis_withdraw(redis, withdrawn);
-		withdrawn = next;
-	}
+	n = weir__desk_serve(&redis->desk, operations, withdrawn);
+	(void)WEIR__SUB(&redis->queued, n, __ATOMIC_RELEASE);
 	weir__redis_send(redis);
 	weir__unlock(&redis->lock);
 }
@@ -56,16 +30,17 @@ static const struct weir__agent_work work = { .serve = serve, .distant = true };
 
 static void end_pause(struct weir__timer *timer)
 {
-	struct node *node = (struct node *)(void *)((char *)timer - offsetof(struct node, pause));
+	struct node *node =
+		(struct node *)(void *)((char *)timer - offsetof(struct node, server.pause));
 	struct redis *redis = node->redis;
 
 	weir__lock(&redis->lock);
-	node->pausing = false;
-	if (node->ready) {
+	node->server.pausing = false;
+	if (node->server.ready) {
 		weir__redis_send(redis);
 		weir__redis_poll(redis, node, false);
-	} else if (!weir__redis_is_idle(node)) {
-		weir__redis_connect(node);
+	} else if (!weir__server_is_idle(&node->server)) {
+		weir__redis_connect(&node->server);
 	}
 	weir__unlock(&redis->lock);
 }
@@ -77,7 +52,7 @@ static void end_ear_pause(struct weir__timer *timer)
 
 	weir__lock(&redis->lock);
 	redis->ear_pausing = false;
-	weir__redis_listen(redis);
+	weir__redis_listen(&redis->desk);
 	weir__unlock(&redis->lock);
 }
 
@@ -87,7 +62,7 @@ static void write_rest(struct weir__timer *timer)
 		(struct node *)(void *)((char *)timer - offsetof(struct node, unwritten));
 
 	weir__lock(&node->redis->lock);
-	if (node->ready)
+	if (node->server.ready)
 		weir__wire_flush(&node->mouth);
 	weir__unlock(&node->redis->lock);
 }
@@ -95,13 +70,39 @@ static void write_rest(struct weir__timer *timer)
 static void beat(struct weir__timer *timer)
 {
 	struct redis *redis =
-		(struct redis *)(void *)((char *)timer - offsetof(struct redis, heartbeat));
+		(struct redis *)(void *)((char *)timer - offsetof(struct redis, desk.heartbeat));
 
 	weir__lock(&redis->lock);
-	redis->beats_at = WEIR_NEVER;
+	redis->desk.beats_at = WEIR_NEVER;
 	weir__redis_poll(redis, NULL, false);
 	weir__unlock(&redis->lock);
 }
+
+static struct server *server_of(struct desk *desk, const struct call *call)
+{
+	struct redis *redis = weir__redis_of(desk);
+	struct node *node = call->names != NULL ? weir__redis_survey_node(redis, call->names) :
+						  weir__redis_node_of(redis, call->name);
+
+	return &node->server;
+}
+
+static void hang_up(struct server *server)
+{
+	weir__wire_close(&weir__redis_node(server)->mouth);
+}
+
+static const struct desk_kind desk_kind = {
+	.product = "Redis",
+	.server_of = server_of,
+	.prepare = weir__redis_survey_start,
+	.listen = weir__redis_listen,
+	.connect = weir__redis_connect,
+	.hang_up = hang_up,
+	.unsend = weir__redis_unsend,
+	.look_elsewhere = weir__redis_look_elsewhere,
+	.part = weir__redis_part,
+};
 
 static const struct node_kind kind = {
 	.mouth = &weir__redis_mouth,
@@ -117,12 +118,6 @@ static const char *const options[] = {
 	"failover",  "sentinel_auth",   NULL,
 };
 
-static bool set_time(weir_time *time, const char *value)
-{
-	return weir__duration_parse(value, time) == 0 && *time >= WEIR_MS &&
-	       *time <= 3600 * WEIR_SECOND;
-}
-
 static bool set_text(char **text, const char *value)
 {
 	free(*text);
@@ -133,25 +128,15 @@ static bool set_text(char **text, const char *value)
 /* What a value must be, or NULL: it is. */
 static const char *set_option(struct redis *redis, const char *name, const char *value)
 {
-	static const char duration[] = "must be a duration from 1ms to 1h";
 	struct weir__address *address = &redis->address;
+	const char *why;
 
+	if (weir__backoff_set(&redis->desk.backoff, name, value, &why))
+		return why;
 	if (strcmp(name, "connect_timeout") == 0)
-		return set_time(&address->connect_timeout, value) ? NULL : duration;
+		return weir__backoff_set_time(&address->connect_timeout, value);
 	if (strcmp(name, "timeout") == 0)
-		return set_time(&address->timeout, value) ? NULL : duration;
-	if (strcmp(name, "min_delay") == 0)
-		return set_time(&redis->min_delay, value) ? NULL : duration;
-	if (strcmp(name, "max_delay") == 0)
-		return set_time(&redis->max_delay, value) ? NULL : duration;
-	if (strcmp(name, "attempts") == 0)
-		return weir__number_parse(value, 1, 1000, &redis->attempts) == 0 ?
-			       NULL :
-			       "must be a number from 1 to 1000";
-	if (strcmp(name, "multiplier") == 0)
-		return weir__number_parse(value, 1, 100, &redis->multiplier) == 0 ?
-			       NULL :
-			       "must be a number from 1 to 100";
+		return weir__backoff_set_time(&address->timeout, value);
 	if (strcmp(name, "namespace") == 0)
 		return weir_name_valid(value) && strlen(value) <= 100 &&
 				       set_text(&redis->space, value) ?
@@ -181,10 +166,6 @@ static int set_options(struct redis *redis, const struct weir__url *url, char **
 {
 	const char *why;
 
-	redis->attempts = 5;
-	redis->multiplier = 2;
-	redis->min_delay = 100 * WEIR_MS;
-	redis->max_delay = 5 * WEIR_SECOND;
 	redis->space = strdup("weir");
 	if (redis->space == NULL)
 		return -ENOMEM;
@@ -195,8 +176,6 @@ static int set_options(struct redis *redis, const struct weir__url *url, char **
 		*ret_error = weir__format_new("the store's option %s %s", url->extra[i].name, why);
 		return -EINVAL;
 	}
-	if (redis->max_delay < redis->min_delay)
-		redis->max_delay = redis->min_delay;
 	return 0;
 }
 
@@ -204,10 +183,8 @@ static int set_options(struct redis *redis, const struct weir__url *url, char **
 
 static void free_redis(struct redis *redis)
 {
-	weir__agent_stop(redis->agent);
-	while (redis->parked.first != NULL)
-		weir__redis_bury(redis, redis->parked.first);
-	weir__table_done(&redis->tokens);
+	weir__agent_stop(redis->desk.agent);
+	weir__desk_done(&redis->desk);
 	weir__redis_nodes_free(redis);
 	weir__address_done(&redis->sentinel);
 	weir__address_done(&redis->address);
@@ -253,7 +230,7 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 	if (error == 0)
 		error = name_channel(redis);
 	if (error == 0)
-		error = weir__agent_new(&work, redis, &redis->agent);
+		error = weir__agent_new(&work, redis, &redis->desk.agent);
 	if (error == 0 &&
 	    weir__redis_node_at(redis, redis->address.host, redis->address.port) == NULL)
 		error = -ENOMEM;
@@ -266,11 +243,11 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 static int ask(struct redis *redis, const char *what, char **ret_error)
 {
 	struct weir__op op = {
-		.verb = WEIR__LIST, .name = what, .agent = redis->agent, .done = weir__op_wake
+		.verb = WEIR__LIST, .name = what, .agent = redis->desk.agent, .done = weir__op_wake
 	};
 
 	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
-	weir__agent_submit(redis->agent, &op);
+	weir__agent_submit(redis->desk.agent, &op);
 	weir__op_wait(&op);
 	*ret_error = op.error;
 	return op.result;
@@ -280,13 +257,13 @@ static void say_goodbye(struct redis *redis)
 {
 	char *error = NULL;
 
-	(void)ask(redis, weir__redis_goodbye, &error);
+	(void)ask(redis, weir__goodbye, &error);
 	weir__free(error);
 }
 
 static int say_hello(struct redis *redis, char **ret_error)
 {
-	int error = ask(redis, weir__redis_hello, ret_error);
+	int error = ask(redis, weir__hello, ret_error);
 
 	if (error < 0)
 		say_goodbye(redis);
@@ -302,18 +279,18 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 
 	if (redis == NULL)
 		return -ENOMEM;
-	redis->store = store;
-	redis->beats_at = WEIR_NEVER;
+	weir__desk_init(&redis->desk, &desk_kind, store);
 	redis->wakes_at = WEIR_NEVER;
 	redis->kind = &kind;
 	redis->ear_pause.fire = end_ear_pause;
-	redis->heartbeat.fire = beat;
+	redis->desk.heartbeat.fire = beat;
 	redis->learn.fire = weir__redis_learn;
 	redis->verify.fire = weir__redis_verify;
 	redis->wake_up.fire = weir__redis_wake_up;
 	redis->command = weir__redis_command_new();
 	error = redis->command != NULL ? prepare(redis, url, ret_error) : -ENOMEM;
-	weir__wire_init(&redis->ear, &weir__redis_ear, redis->agent, &redis->lock, &redis->address);
+	weir__wire_init(&redis->ear, &weir__redis_ear, redis->desk.agent, &redis->lock,
+			&redis->address);
 	if (error == 0)
 		error = say_hello(redis, ret_error);
 	if (error < 0) {
@@ -321,7 +298,7 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 		return error;
 	}
 	store->state = redis;
-	store->agent = redis->agent;
+	store->agent = redis->desk.agent;
 	return 0;
 }
 
@@ -344,7 +321,7 @@ static bool send_now(struct redis *redis, struct weir__op *op)
 	node = weir__redis_node_of(redis, op->name);
 	now = weir__redis_can_send_now(redis, node);
 	if (now) {
-		take(redis, op);
+		(void)weir__desk_take(&redis->desk, op);
 		weir__redis_send_now(node);
 	}
 	weir__unlock(&redis->lock);

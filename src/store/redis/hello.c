@@ -78,17 +78,17 @@ static void refuse_hello(struct node *node, const struct weir__reply *reply)
 	char why[WHY_SIZE];
 
 	if (weir__reply_is_error(reply, "ERR") && strstr(reply->text, "max number of clients"))
-		weir__redis_lost(node, "it has too many clients");
+		weir__server_lost(&node->server, "it has too many clients");
 	else if (weir__reply_is_error(reply, "LOADING"))
-		weir__redis_lost(node, "it is loading its data");
+		weir__server_lost(&node->server, "it is loading its data");
 	else if (weir__reply_is_error(reply, "NOAUTH"))
-		weir__redis_give_up(node, -EHOSTUNREACH, "it wants a password");
+		weir__server_give_up(&node->server, -EHOSTUNREACH, "it wants a password");
 	else if (node->hello == HELLO_AUTH) /* whose words may repeat the password */
-		weir__redis_give_up(node, -EHOSTUNREACH,
-				    "it does not accept the user and password");
+		weir__server_give_up(&node->server, -EHOSTUNREACH,
+				     "it does not accept the user and password");
 	else {
 		weir__format(why, sizeof(why), "it says: %.200s", reply->text);
-		weir__redis_give_up(node, -EHOSTUNREACH, why);
+		weir__server_give_up(&node->server, -EHOSTUNREACH, why);
 	}
 }
 
@@ -109,12 +109,12 @@ static bool check_server(struct node *node, const char *info)
 	weir__info_find(info, "\nredis_version:", version);
 	weir__info_find(info, "\nmaxmemory_policy:", policy);
 	if (version[0] == '\0') {
-		weir__redis_give_up(node, -EPROTO, "it is not a Redis");
+		weir__server_give_up(&node->server, -EPROTO, "it is not a Redis");
 		return false;
 	}
 	if (is_old(version)) {
 		weir__format(why, sizeof(why), "it is version %s; 6.2 or newer is needed", version);
-		weir__redis_give_up(node, -EHOSTUNREACH, why);
+		weir__server_give_up(&node->server, -EHOSTUNREACH, why);
 		return false;
 	}
 	if (strcmp(policy, "noeviction") != 0) {
@@ -122,12 +122,12 @@ static bool check_server(struct node *node, const char *info)
 			     "its maxmemory-policy is %s, which may throw away leases; "
 			     "set it to noeviction",
 			     policy);
-		weir__redis_give_up(node, -EHOSTUNREACH, why);
+		weir__server_give_up(&node->server, -EHOSTUNREACH, why);
 		return false;
 	}
 	/* A cluster's says who its master is when it is asked something. */
 	if (!weir__info_is_master(info) && strstr(info, "\ncluster_enabled:1") == NULL) {
-		weir__redis_lost(node, "it is a replica; its master is needed");
+		weir__server_lost(&node->server, "it is a replica; its master is needed");
 		return false;
 	}
 	return true;
@@ -138,29 +138,27 @@ static void get_ready(struct node *node)
 	struct redis *redis = node->redis;
 
 	node->hello = HELLO_DONE;
-	node->ready = true;
-	node->gave_up = false;
-	weir__redis_listen(redis);
+	weir__server_found(&node->server);
+	weir__redis_listen(&redis->desk);
 	weir__redis_reconsider(redis);
-	weir__redis_unpark(node);
 	weir__redis_send(redis);
-	if (node->ready)
+	if (node->server.ready)
 		weir__redis_poll(redis, node, true);
 }
 
 static void greet_info(struct node *node, const struct weir__reply *reply)
 {
 	if (reply->type != REDIS_REPLY_STRING) {
-		weir__redis_give_up(node, -EPROTO, "it is not a Redis");
+		weir__server_give_up(&node->server, -EPROTO, "it is not a Redis");
 		return;
 	}
 	if (!check_server(node, reply->text))
 		return;
 	if (node->redis->address.next != NULL && node->redis->address.master == NULL &&
 	    strstr(reply->text, "\ncluster_enabled:1") == NULL) {
-		weir__redis_give_up(node, -EHOSTUNREACH,
-				    "it is no cluster, and of another server only one can be "
-				    "named");
+		weir__server_give_up(&node->server, -EHOSTUNREACH,
+				     "it is no cluster, and of another server only one can be "
+				     "named");
 		return;
 	}
 	node->durable = node->durable && strstr(reply->text, "\naof_enabled:1") != NULL;
@@ -181,7 +179,8 @@ static void greet_map(struct node *node, const struct weir__reply *reply)
 	int error = weir__redis_take_map(node, reply);
 
 	if (error < 0)
-		weir__redis_give_up(node, error, "its map of the cluster is not understood");
+		weir__server_give_up(&node->server, error,
+				     "its map of the cluster is not understood");
 	else
 		get_ready(node);
 }
@@ -215,7 +214,7 @@ static void mouth_reply(struct weir__wire *wire, const struct weir__reply *reply
 {
 	struct node *node = node_of(wire);
 
-	if (!node->ready) {
+	if (!node->server.ready) {
 		greet(node, reply);
 		return;
 	}
@@ -228,11 +227,11 @@ static void mouth_down(struct weir__wire *wire, int error, const char *why)
 	struct node *node = node_of(wire);
 
 	if (error == -EACCES)
-		weir__redis_give_up(node, -EHOSTUNREACH, why);
-	else if (error == -EPROTO && !node->ready)
-		weir__redis_give_up(node, -EPROTO, why);
+		weir__server_give_up(&node->server, -EHOSTUNREACH, why);
+	else if (error == -EPROTO && !node->server.ready)
+		weir__server_give_up(&node->server, -EPROTO, why);
 	else
-		weir__redis_lost(node, why);
+		weir__server_lost(&node->server, why);
 }
 
 const struct weir__wire_owner weir__redis_mouth = {
@@ -267,8 +266,8 @@ static void ear_down(struct weir__wire *wire, int error, const char *why)
 	redis->listening = false;
 	redis->ear_at++;
 	redis->ear_pausing = true;
-	weir__agent_timer_set(redis->agent, &redis->ear_pause,
-			      weir__boottime() + redis->store->bounds.heartbeat);
+	weir__agent_timer_set(redis->desk.agent, &redis->ear_pause,
+			      weir__boottime() + redis->desk.store->bounds.heartbeat);
 }
 
 static void ear_reply(struct weir__wire *wire, const struct weir__reply *reply)

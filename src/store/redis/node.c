@@ -42,11 +42,13 @@ static struct node *new_node(struct redis *redis, const char *host, const char *
 		return NULL;
 	}
 	node->redis = redis;
+	node->server.desk = &redis->desk;
+	node->server.where = node->where;
 	node->address.local = port[0] == '\0'; /* the others of a cluster are not */
-	node->pause.fire = redis->kind->end_pause;
+	node->server.pause.fire = redis->kind->end_pause;
 	node->unwritten.fire = redis->kind->write_rest;
 	weir__address_print(&node->address, node->where, sizeof(node->where));
-	weir__wire_init(&node->mouth, redis->kind->mouth, redis->agent, &redis->lock,
+	weir__wire_init(&node->mouth, redis->kind->mouth, redis->desk.agent, &redis->lock,
 			&node->address);
 	return node;
 }

@@ -160,7 +160,7 @@ int weir__redis_guide_init(struct redis *redis)
 	int error = weir__address_copy(&redis->sentinel, &redis->address, redis->address.host,
 				       redis->address.port);
 
-	weir__wire_init(&redis->guide, &guide, redis->agent, &redis->lock, &redis->sentinel);
+	weir__wire_init(&redis->guide, &guide, redis->desk.agent, &redis->lock, &redis->sentinel);
 	return error;
 }
 

@@ -9,60 +9,27 @@
 
 /* ---- which names ----------------------------------------------------------------------------- */
 
-static bool add_name(struct names *names, const char *name, size_t size)
-{
-	if (names->count == names->room) {
-		size_t room = names->room != 0 ? 2 * names->room : 16;
-		char **grown = realloc(names->name, room * sizeof(char *));
-
-		if (grown == NULL)
-			return false;
-		names->name = grown;
-		names->room = room;
-	}
-	names->name[names->count] = strndup(name, size);
-	if (names->name[names->count] == NULL)
-		return false;
-	names->count++;
-	return true;
-}
-
-void weir__redis_names_free(struct names *names)
-{
-	for (size_t i = 0; names != NULL && i < names->count; i++)
-		free(names->name[i]);
-	if (names != NULL)
-		free(names->name);
-	free(names);
-}
-
-struct node *weir__redis_survey_node(const struct redis *redis, const struct names *names)
+struct node *weir__redis_survey_node(const struct redis *redis, struct names *names)
 {
 	if (!names->complete)
-		return redis->nodes[names->scanning];
+		return redis->nodes[weir__redis_scan(names)->node];
 	return names->asked < names->count ? weir__redis_node_of(redis, names->name[names->asked]) :
 					     redis->nodes[0];
 }
 
-bool weir__redis_survey_start(struct redis *redis, struct call *call)
+bool weir__redis_survey_start(struct call *call)
 {
-	struct weir__op *op = call->op;
-	struct names *names = calloc(1, sizeof(*names));
+	struct redis *redis = weir__redis_of(call->desk);
+	struct scan *scan;
 
-	call->names = names;
-	if (names == NULL)
+	if (call->verb != CALL_LIST && call->verb != CALL_REAP)
+		return true;
+	scan = weir__names_new(call->op, sizeof(*scan));
+	if (scan == NULL)
 		return false;
-	names->cursor[0] = '0';
-	names->scanning = weir__redis_serving(redis, 0) % redis->n_nodes;
-	if (op->verb == WEIR__LIST) {
-		op->picture = weir__picture_new();
-		if (op->picture == NULL)
-			return false;
-	}
-	names->complete = op->n_names != 0;
-	for (size_t i = 0; i < op->n_names; i++)
-		if (!add_name(names, op->names[i], strlen(op->names[i])))
-			return false;
+	scan->cursor[0] = '0';
+	scan->node = weir__redis_serving(redis, 0) % redis->n_nodes;
+	call->names = &scan->names;
 	return true;
 }
 
@@ -100,26 +67,27 @@ static void sort_names(const struct redis *redis, struct names *names)
 /* A cursor, and keys as SPACE:{NAME}:h. */
 static int take_keys(struct redis *redis, struct names *names, const struct weir__reply *reply)
 {
+	struct scan *scan = weir__redis_scan(names);
 	const struct weir__reply *cursor = weir__reply_at(reply, 0);
 	const struct weir__reply *keys = weir__reply_at(reply, 1);
 
 	if (cursor->type != REDIS_REPLY_STRING || keys->type != REDIS_REPLY_ARRAY ||
-	    cursor->size == 0 || cursor->size >= sizeof(names->cursor))
+	    cursor->size == 0 || cursor->size >= sizeof(scan->cursor))
 		return -EPROTO;
-	memcpy(names->cursor, cursor->text, cursor->size + 1);
+	memcpy(scan->cursor, cursor->text, cursor->size + 1);
 	for (size_t i = 0; i < keys->size; i++) {
 		const struct weir__reply *key = weir__reply_at(keys, i);
 		const char *name = key->text != NULL ? strchr(key->text, '{') : NULL;
 		const char *end = name != NULL ? strchr(name, '}') : NULL;
 
 		if (end != NULL && end - name - 1 <= WEIR_NAME_MAX &&
-		    !add_name(names, name + 1, (size_t)(end - name) - 1))
+		    !weir__names_add(names, name + 1, (size_t)(end - name) - 1))
 			return -ENOMEM;
 	}
-	if (strcmp(names->cursor, "0") != 0)
+	if (strcmp(scan->cursor, "0") != 0)
 		return 0;
-	names->scanning = weir__redis_serving(redis, names->scanning + 1);
-	if (names->scanning == redis->n_nodes)
+	scan->node = weir__redis_serving(redis, scan->node + 1);
+	if (scan->node == redis->n_nodes)
 		sort_names(redis, names);
 	return 0;
 }
@@ -273,7 +241,7 @@ bool weir__redis_survey(struct redis *redis, struct call *call, const struct wei
 		error = -EPROTO;
 	} else if (!names->complete) {
 		error = take_keys(redis, names, reply);
-	} else if (call->script == WEIR__LUA_REAP) {
+	} else if (call->verb == CALL_REAP) {
 		names->heard++;
 		names->reaped += (uint32_t)weir__reply_integer(reply, 0);
 		if (names->reaped >= call->op->max_rows)
