@@ -538,9 +538,9 @@ static uint32_t sweep(struct weir_store *store)
 	struct weir__lite *lite = store->state;
 	uint32_t looked;
 
-	weir__lite_lock(lite->lock);
+	weir__lite_lock(lite->lock.fd);
 	looked = weir__lite_sweep(lite);
-	weir__lite_unlock(lite->lock);
+	weir__lite_unlock(lite->lock.fd);
 	return looked;
 }
 

@@ -15,9 +15,16 @@ static struct weir__claim *plain(struct weir__lite_claim *claim)
 	return claim != NULL ? &claim->claim : NULL;
 }
 
+/* For a release the rules ask once, and end what they are given. */
 static struct weir__claim *by_token(struct weir__rec *rec, const uint8_t *token)
 {
-	return plain(weir__lite_claim(sem_of(rec), token));
+	struct weir__lite_sem *sem = sem_of(rec);
+	const struct weir__op *ending = sem->lite->ending;
+	struct weir__lite_claim *claim = NULL;
+
+	if (ending != NULL && ending->slot_hint != 0)
+		claim = weir__lite_claim_take(sem, ending);
+	return plain(claim != NULL ? claim : weir__lite_claim(sem, token));
 }
 
 static struct weir__claim *by_request(struct weir__rec *rec, const char *request_id)
@@ -126,7 +133,8 @@ static void changed(struct weir__rec *rec, struct weir__claim *plain_claim,
 	weir_time kept = holds ? 0 : weir__lite_silence(sem->lite) / 4;
 
 	if (plain_claim->state == WEIR__GONE) {
-		weir__lite_claim_delete(sem, claim);
+		if (!claim->taken)
+			weir__lite_claim_delete(sem, claim);
 	} else {
 		lower(holds ? &sem->next_expiry : &sem->next_silence, due);
 		if (before == WEIR__NEW)

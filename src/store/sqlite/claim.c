@@ -35,15 +35,20 @@ static const char *copy_text(struct weir__lite *lite, sqlite3_stmt *row, int col
 	return copy;
 }
 
-/* Whether the rules may work with it. */
+/* Whether the rules may work with it: with a lease, and with any. */
+static bool is_counted(const struct weir__rec *rec, const struct weir__claim *claim)
+{
+	return claim->weight != 0 && claim->weight <= rec->held && rec->holders != 0 &&
+	       weir__slots_taken(&rec->slots, claim->slot);
+}
+
 static bool is_sound(const struct weir__rec *rec, const struct weir__claim *claim)
 {
 	if (claim->weight == 0 || claim->ttl <= 0 || claim->max_hold < 0)
 		return false;
 	if (claim->state == WEIR__WAITING)
 		return rec->waiting != 0;
-	return claim->state == WEIR__HOLDING && claim->weight <= rec->held && rec->holders != 0 &&
-	       weir__slots_taken(&rec->slots, claim->slot);
+	return claim->state == WEIR__HOLDING && is_counted(rec, claim);
 }
 
 static struct weir__lite_claim *read_claim(struct weir__lite_sem *sem, sqlite3_stmt *row)
@@ -257,4 +262,35 @@ void weir__lite_claim_delete(struct weir__lite_sem *sem, const struct weir__lite
 
 	sqlite3_bind_int64(statement, 1, claim->id);
 	weir__lite_run(sem->lite, statement);
+}
+
+struct weir__lite_claim *weir__lite_claim_take(struct weir__lite_sem *sem,
+					       const struct weir__op *release)
+{
+	struct weir__lite *lite = sem->lite;
+	struct weir__lite_claim *claim = weir__lite_memory(lite, sizeof(*claim));
+	sqlite3_stmt *statement = weir__lite_use(lite, WEIR__SQL_TAKE);
+
+	if (claim == NULL || statement == NULL)
+		return NULL;
+	sqlite3_bind_int64(statement, 1, id_of(release->token));
+	sqlite3_bind_int64(statement, 2, sem->id);
+	sqlite3_bind_int64(statement, 3, (int64_t)release->slot_hint - 1);
+	sqlite3_bind_int64(statement, 4, release->weight);
+	sqlite3_bind_blob(statement, 5, release->token, WEIR_TOKEN_SIZE, SQLITE_STATIC);
+	weir__lite_run(lite, statement);
+	if (lite->failed != SQLITE_OK || sqlite3_changes(lite->db) == 0)
+		return NULL;
+	claim->taken = true;
+	claim->claim = (struct weir__claim){
+		.state = WEIR__HOLDING,
+		.weight = release->weight,
+		.slot = release->slot_hint - 1,
+	};
+	memcpy(claim->claim.token, release->token, WEIR_TOKEN_SIZE);
+	if (!is_counted(&sem->rec, &claim->claim)) {
+		weir__lite_fail(lite, SQLITE_CORRUPT);
+		return NULL;
+	}
+	return claim;
 }

@@ -32,7 +32,7 @@ static int open_store(struct weir_store *store, const struct weir__url *url, cha
 		return -ENOMEM;
 	lite->store = store;
 	lite->dir = -1;
-	lite->lock = -1;
+	lite->lock.fd = -1;
 	lite->inbox.fd = -1;
 	lite->look_timer.fire = weir__lite_look;
 	lite->tidy_timer.fire = weir__lite_tidy;
@@ -43,8 +43,8 @@ static int open_store(struct weir_store *store, const struct weir__url *url, cha
 		error = weir__lite_file_open(lite, url->rest, ret_error);
 	if (error == 0)
 		error = weir__lite_schema(lite, ret_error);
-	if (lite->lock >= 0)
-		weir__lite_unlock(lite->lock);
+	if (lite->lock.fd >= 0)
+		weir__lite_unlock(lite->lock.fd);
 	if (error == 0)
 		error = weir__agent_new(&work, lite, &store->agent);
 	if (error < 0) {

@@ -205,9 +205,8 @@ static int open_live(struct weir__lite *lite, char **ret_error)
 	else if ((status.st_mode & 077) != 0 && fchmod(lite->dir, 0700) < 0)
 		error = complain_of_errno(ret_error, "cannot chmod 700", path);
 	if (error == 0) {
-		lite->lock = weir__lite_lock_open(lite->dir);
-		errno = -lite->lock;
-		if (lite->lock < 0)
+		errno = -weir__lite_lock_open(&lite->lock, lite->dir);
+		if (errno != 0)
 			error = complain_of_errno(ret_error, "cannot open the lock in", path);
 	}
 	weir__free(path);
@@ -270,7 +269,7 @@ int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_e
 		error = open_live(lite, ret_error);
 	if (error < 0)
 		return error;
-	weir__lite_lock(lite->lock);
+	weir__lite_lock(lite->lock.fd);
 	error = create(lite, ret_error);
 	if (error == 0)
 		error = check_file(lite, ret_error);
@@ -286,8 +285,7 @@ void weir__lite_file_close(struct weir__lite *lite)
 		(void)sqlite3_finalize(lite->statements[i]);
 	(void)sqlite3_close(lite->db);
 	weir__lite_exit();
-	if (lite->lock >= 0)
-		weir__lite_lock_close(lite->lock);
+	weir__lite_private_close(&lite->lock);
 	if (lite->dir >= 0)
 		close(lite->dir);
 	weir__free(lite->path);
@@ -319,7 +317,7 @@ bool weir__lite_reserve(struct weir__lite *lite)
 	}
 	fd = openat(lite->dir, "reserve", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return false;
+		return errno != ENOSPC && errno != EDQUOT;
 	/* Where space cannot be set aside there is none to set aside, and things go on without. */
 	there = fallocate(fd, 0, 0, RESERVE) == 0 ||
 		(errno != ENOSPC && errno != EDQUOT && errno != EFBIG &&

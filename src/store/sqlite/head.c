@@ -106,6 +106,16 @@ static void fill(struct weir__lite_sem *sem, sqlite3_stmt *row)
 	sem->stored = *rec;
 }
 
+/* Where `row` has them; without one they are all zero. */
+static struct weir__waits *read_waits(struct weir__lite *lite, sqlite3_stmt *row, int column)
+{
+	struct weir__waits *waits = weir__lite_memory(lite, sizeof(*waits));
+
+	if (waits != NULL && sqlite3_column_bytes(row, column) == (int)sizeof(*waits))
+		memcpy(waits, sqlite3_column_blob(row, column), sizeof(*waits));
+	return waits;
+}
+
 struct weir__lite_sem *weir__lite_sem_read(struct weir__lite *lite, sqlite3_stmt *row)
 {
 	int64_t id = sqlite3_column_int64(row, 0);
@@ -132,6 +142,9 @@ struct weir__lite_sem *weir__lite_sem_read(struct weir__lite *lite, sqlite3_stmt
 		weir__lite_fail(lite, SQLITE_CORRUPT);
 		return NULL;
 	}
+	/* Of use to whoever is granted next. */
+	if (sem->rec.waiting != 0)
+		sem->waits = read_waits(lite, row, 16);
 	return sem;
 }
 
@@ -170,7 +183,10 @@ void weir__lite_sems_keep(struct weir__lite *lite)
 	}
 	*kept = *lite->sems;
 	lite->sems->rec.slots = (struct weir__slots){ 0 };
-	kept->waits = NULL;
+	if (kept->waits != NULL && kept->waits != &lite->kept_waits) {
+		lite->kept_waits = *kept->waits;
+		kept->waits = &lite->kept_waits;
+	}
 	kept->waits_changed = false;
 	kept->head_left = false;
 	kept->stored = kept->rec;
@@ -259,21 +275,16 @@ struct weir__lite_sem *weir__lite_sem_new(struct weir__lite *lite, const char *n
 	return sem;
 }
 
-/* How long they waited is read by few, so it is not read with the rest. */
+/* How long they waited is of use to few, so most do not have it. */
 void weir__lite_sem_waits(struct weir__lite_sem *sem)
 {
-	sqlite3_stmt *row;
+	sqlite3_stmt *row = sem->waits == NULL ? weir__lite_use(sem->lite, WEIR__SQL_WAITS) : NULL;
 
-	if (sem->waits != NULL)
-		return;
-	row = weir__lite_use(sem->lite, WEIR__SQL_WAITS);
-	sem->waits = row != NULL ? weir__lite_memory(sem->lite, sizeof(*sem->waits)) : NULL;
-	if (sem->waits == NULL)
+	if (row == NULL)
 		return;
 	sqlite3_bind_int64(row, 1, sem->id);
 	if (weir__lite_row(sem->lite, row)) {
-		if (sqlite3_column_bytes(row, 0) == (int)sizeof(*sem->waits))
-			memcpy(sem->waits, sqlite3_column_blob(row, 0), sizeof(*sem->waits));
+		sem->waits = read_waits(sem->lite, row, 0);
 		(void)sqlite3_reset(row);
 	}
 }
@@ -289,7 +300,8 @@ static bool has_changed(const struct weir__lite_sem *sem)
 	       now->holders != then->holders || now->waiting != then->waiting ||
 	       now->fence != then->fence || now->ticket != then->ticket ||
 	       memcmp(&now->counters, &then->counters, sizeof(now->counters)) != 0 ||
-	       sem->next_expiry != sem->stored_expiry || sem->next_silence != sem->stored_silence;
+	       sem->next_expiry != sem->stored_expiry || sem->next_silence != sem->stored_silence ||
+	       sem->waits_changed;
 }
 
 static void save(struct weir__lite_sem *sem)
@@ -314,6 +326,10 @@ static void save(struct weir__lite_sem *sem)
 	sqlite3_bind_int64(statement, 13, sem->next_expiry);
 	sqlite3_bind_int64(statement, 14, sem->next_silence);
 	bind_slots(statement, 15, &rec->slots);
+	if (sem->waits_changed)
+		sqlite3_bind_blob(statement, 16, sem->waits, sizeof(*sem->waits), SQLITE_STATIC);
+	else
+		sqlite3_bind_null(statement, 16);
 	weir__lite_run(sem->lite, statement);
 }
 
@@ -344,14 +360,6 @@ void weir__lite_sems_save(struct weir__lite *lite)
 			save(sem);
 		if (sem->rec.fence >> 32 > lite->epoch)
 			raise_epoch(lite, sem->rec.fence >> 32);
-		if (sem->waits_changed) {
-			sqlite3_stmt *statement = weir__lite_use(lite, WEIR__SQL_WAITS_SAVE);
-
-			sqlite3_bind_int64(statement, 1, sem->id);
-			sqlite3_bind_blob(statement, 2, sem->waits, sizeof(*sem->waits),
-					  SQLITE_STATIC);
-			weir__lite_run(lite, statement);
-		}
 	}
 }
 

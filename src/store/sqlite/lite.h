@@ -49,6 +49,12 @@ enum weir__life {
 	WEIR__UNKNOWN, /* it cannot be seen from here: its TTL decides */
 };
 
+/* A descriptor that children of a fork must not keep. */
+struct weir__private {
+	struct weir__private *next;
+	int fd; /* -1: none */
+};
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 struct weir__lite;
@@ -76,6 +82,7 @@ struct weir__lite_claim {
 	struct weir__who who;
 	bool detached;
 	bool shared;
+	bool taken; /* it is in the file no more, and not all of it is known */
 	weir_time stored_due;
 };
 
@@ -120,6 +127,8 @@ struct weir__view {
 	bool is_due;
 	weir_time polled; /* when all of them last asked */
 	uint32_t users;   /* waiters, the new ones included */
+	struct weir__view *left_next;
+	bool is_left; /* is among those that were left */
 	uint32_t n_watched;
 	struct weir__watched **watched;
 };
@@ -175,7 +184,6 @@ enum weir__statement {
 	WEIR__SQL_HEADS,
 	WEIR__SQL_HEADS_IN_USE,
 	WEIR__SQL_WAITS,
-	WEIR__SQL_WAITS_SAVE,
 	WEIR__SQL_CLAIM,
 	WEIR__SQL_BY_REQUEST,
 	WEIR__SQL_FIRST_DUE,
@@ -188,6 +196,7 @@ enum weir__statement {
 	WEIR__SQL_DUE,
 	WEIR__SQL_OWN,
 	WEIR__SQL_DELETE,
+	WEIR__SQL_TAKE,
 	WEIR__N_SQL,
 };
 
@@ -207,7 +216,7 @@ struct weir__lite {
 	/* file.c */
 	char *path;
 	int dir; /* of the directory with lock, sockets and FIFOs */
-	int lock;
+	struct weir__private lock;
 	dev_t dev;
 	ino_t ino;
 	sqlite3 *db;
@@ -222,6 +231,7 @@ struct weir__lite {
 	bool must_sync;           /* before anybody else may go on */
 	bool sync_later;          /* before it is answered */
 	bool private_id; /* the request id was drawn for this request: nobody can have used it */
+	const struct weir__op *ending; /* the release that is under way */
 	uint64_t epoch;
 	weir_time now;  /* on the clock of the file */
 	weir_time sent; /* the same, as this process sees it */
@@ -229,6 +239,7 @@ struct weir__lite {
 	bool is_kept;
 	unsigned int kept_version;
 	struct weir__lite_sem kept; /* from one transaction to the next */
+	struct weir__waits kept_waits;
 	struct weir__tiding *tidings;
 	struct weir__tiding **last_tiding;
 	struct weir__waiter *fresh;
@@ -239,6 +250,7 @@ struct weir__lite {
 
 	/* wait.c */
 	struct weir__view *views[WEIR__VIEW_BUCKETS];
+	struct weir__view *left; /* to be closed, unless somebody waits there again */
 	struct weir__heap looks;
 	struct weir__timer look_timer;
 	struct weir__watched *watched;
@@ -250,7 +262,7 @@ struct weir__lite {
 
 	/* message.c */
 	struct weir__watch inbox;
-	bool no_inbox; /* it could not be made */
+	struct weir__private inbox_fd;
 
 	/* live.c: bound leases, under the lock, for they are bound in the asker's thread. */
 	struct weir__lock bound_lock;
@@ -283,17 +295,17 @@ int weir__lite_schema(struct weir__lite *lite, char **ret_error);
 
 /* ---- lock.c ---------------------------------------------------------------------------------- */
 
-int weir__lite_lock_open(int dir);
-void weir__lite_lock_close(int fd);
+/* 0 or a negative errno. Closed as any that is private. */
+int weir__lite_lock_open(struct weir__private *lock, int dir);
 /* Whoever has the lock is also inside. */
 void weir__lite_lock(int fd);
 void weir__lite_unlock(int fd);
 /* Around what is done to SQLite without the lock: no fork comes between. */
 void weir__lite_enter(void);
 void weir__lite_exit(void);
-/* Has a descriptor closed in children that a fork makes, which must not keep it. */
-void weir__lite_private(int fd);
-void weir__lite_private_close(int fd);
+/* Has a descriptor closed in children that a fork makes; closes it here, if there is one. */
+void weir__lite_private(struct weir__private *private, int fd);
+void weir__lite_private_close(struct weir__private *private);
 
 /* ---- step.c ---------------------------------------------------------------------------------- */
 
@@ -362,6 +374,10 @@ void weir__lite_claim_grant(struct weir__lite_sem *sem, struct weir__lite_claim 
 void weir__lite_claim_due(struct weir__lite_sem *sem, struct weir__lite_claim *claim,
 			  weir_time due);
 void weir__lite_claim_delete(struct weir__lite_sem *sem, const struct weir__lite_claim *claim);
+/* Takes the lease that is to end out of the file without reading it, if it is there and is as the
+ * asker knows it; NULL: it is not. */
+struct weir__lite_claim *weir__lite_claim_take(struct weir__lite_sem *sem,
+					       const struct weir__op *release);
 /* This agent has been told of a claim that another one, perhaps, had asked for. */
 void weir__lite_take_over(struct weir__lite_sem *sem, struct weir__lite_claim *claim);
 extern const struct weir__book weir__lite_book;
@@ -383,6 +399,9 @@ enum weir__life weir__lite_life(const struct weir__lite *lite, const struct weir
 /* The socket of an agent, and whether somebody listens there. */
 void weir__lite_socket_name(char name[20], int64_t agent);
 void weir__lite_address(const struct weir__lite *lite, int64_t agent, struct sockaddr_un *address);
+/* The same, found faster, for what may go astray. */
+void weir__lite_mail_address(const struct weir__lite *lite, int64_t agent,
+			     struct sockaddr_un *address);
 enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent);
 /* Whether a lease is bound to descriptors that somebody has. With ret_fd: one that hangs up when
  * nobody has them any more, or -1. */
@@ -397,7 +416,9 @@ void weir__lite_bound_free(struct weir__lite *lite);
 /* NULL: there is none; no memory. */
 struct weir__view *weir__lite_view(struct weir__lite *lite, int64_t semaphore);
 struct weir__view *weir__lite_view_new(struct weir__lite *lite, int64_t semaphore);
-void weir__lite_view_close(struct weir__lite *lite, struct weir__view *view);
+/* Nobody waits there any more. It is closed later, for that takes longer than most else. */
+void weir__lite_view_leave(struct weir__lite *lite, struct weir__view *view);
+void weir__lite_views_close(struct weir__lite *lite);
 /* Has the view looked after at this time, unless that is to be earlier. */
 void weir__lite_look_at(struct weir__lite *lite, struct weir__view *view, weir_time time);
 void weir__lite_look_soon(struct weir__lite *lite, int64_t semaphore);

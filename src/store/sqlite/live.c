@@ -104,7 +104,8 @@ void weir__lite_socket_name(char name[20], int64_t agent)
 	weir__format(name, 20, "s%016llx", (unsigned long long)agent);
 }
 
-/* Through the descriptor of the directory, for an address is at most 107 bytes long. */
+/* Through the descriptor of the directory, which is the one that was checked; and an address is at
+ * most 107 bytes long. */
 void weir__lite_address(const struct weir__lite *lite, int64_t agent, struct sockaddr_un *address)
 {
 	char name[20];
@@ -113,6 +114,23 @@ void weir__lite_address(const struct weir__lite *lite, int64_t agent, struct soc
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	weir__format(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", lite->dir,
 		     name);
+}
+
+/* The kernel goes the plain way in a fraction of the time. Each transaction goes it, too, to see
+ * whether the file is still there. If somebody changes it just then, a hint goes astray, and no
+ * more depends on it. */
+void weir__lite_mail_address(const struct weir__lite *lite, int64_t agent,
+			     struct sockaddr_un *address)
+{
+	char name[20];
+
+	if (strlen(lite->path) + sizeof("-live/") + sizeof(name) > sizeof(address->sun_path)) {
+		weir__lite_address(lite, agent, address);
+		return;
+	}
+	weir__lite_socket_name(name, agent);
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	weir__format(address->sun_path, sizeof(address->sun_path), "%s-live/%s", lite->path, name);
 }
 
 enum weir__life weir__lite_listens(const struct weir__lite *lite, int64_t agent)
@@ -214,14 +232,15 @@ int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **r
 	struct weir_lease_info info;
 	char name[40];
 	int fd = -1;
-	int lock;
+	struct weir__private lock;
+	bool locked;
 
 	if (bound == NULL)
 		return -ENOMEM;
 	/* With a lock of this thread's own: whoever clears up must not see it half made. */
-	lock = weir__lite_lock_open(lite->dir);
-	if (lock >= 0)
-		weir__lite_lock(lock);
+	locked = weir__lite_lock_open(&lock, lite->dir) == 0;
+	if (locked)
+		weir__lite_lock(lock.fd);
 	weir_lease_get(lease, &info);
 	memcpy(bound->token, info.token, WEIR_TOKEN_SIZE);
 	fifo_name(name, info.token);
@@ -233,9 +252,9 @@ int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **r
 		close(fd);
 		fd = -ESTALE;
 	}
-	if (lock >= 0) {
-		weir__lite_unlock(lock);
-		weir__lite_lock_close(lock);
+	if (locked) {
+		weir__lite_unlock(lock.fd);
+		weir__lite_private_close(&lock);
 	}
 	if (fd == -ESTALE) {
 		weir__free(bound);

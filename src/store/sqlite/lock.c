@@ -18,12 +18,10 @@
 
 #include "store/sqlite/lite.h"
 
-enum { PRIVATE_MAX = 64 };
-
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t inside = PTHREAD_RWLOCK_INITIALIZER; /* shared by those who are */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int private_fds[PRIVATE_MAX]; /* 0: none, for that is never one of ours */
+static struct weir__private *all_private;
 
 static void before_fork(void)
 {
@@ -39,10 +37,9 @@ static void in_parent(void)
 
 static void in_child(void)
 {
-	for (size_t i = 0; i < PRIVATE_MAX; i++) {
-		if (private_fds[i] > 0)
-			close(private_fds[i]);
-		private_fds[i] = 0;
+	for (; all_private != NULL; all_private = all_private->next) {
+		close(all_private->fd);
+		all_private->fd = -1;
 	}
 	pthread_mutex_unlock(&mutex);
 	/* The threads that wait for it are not here. */
@@ -54,47 +51,42 @@ static void start(void)
 	(void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
-static void replace(int old, int new)
+void weir__lite_private(struct weir__private *private, int fd)
 {
+	(void)pthread_once(&once, start);
+	private->fd = fd;
 	pthread_mutex_lock(&mutex);
-	for (size_t i = 0; i < PRIVATE_MAX; i++) {
-		if (private_fds[i] == old) {
-			private_fds[i] = new;
-			break;
-		}
-	}
-	/* Inside the mutex, so that a child never closes a number that is somebody else's by now.
-	 */
-	if (old > 0)
-		close(old);
+	private->next = all_private;
+	all_private = private;
 	pthread_mutex_unlock(&mutex);
 }
 
-void weir__lite_private(int fd)
+void weir__lite_private_close(struct weir__private *private)
 {
-	(void)pthread_once(&once, start);
-	replace(0, fd);
+	struct weir__private **link = &all_private;
+
+	if (private->fd < 0)
+		return;
+	pthread_mutex_lock(&mutex);
+	while (*link != private)
+		link = &(*link)->next;
+	*link = private->next;
+	/* Inside the mutex, so that a child never closes a number that is somebody else's by now.
+	 */
+	close(private->fd);
+	private->fd = -1;
+	pthread_mutex_unlock(&mutex);
 }
 
-void weir__lite_private_close(int fd)
-{
-	if (fd >= 0)
-		replace(fd, 0);
-}
-
-int weir__lite_lock_open(int dir)
+int weir__lite_lock_open(struct weir__private *lock, int dir)
 {
 	int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
+	lock->fd = -1;
 	if (fd < 0)
 		return -errno;
-	weir__lite_private(fd);
-	return fd;
-}
-
-void weir__lite_lock_close(int fd)
-{
-	weir__lite_private_close(fd);
+	weir__lite_private(lock, fd);
+	return 0;
 }
 
 static void set(int fd, short type)

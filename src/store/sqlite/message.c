@@ -94,12 +94,15 @@ static void ready(struct weir__watch *watch, uint32_t events)
 {
 	struct weir__lite *lite = (void *)((char *)watch - offsetof(struct weir__lite, inbox));
 	int count = 0;
+	bool over = false;
 
 	(void)events;
 	/* Outside of a transaction these two are free. */
 	lite->now = weir__lite_clock(lite);
 	lite->sent = lite->now + lite->boot_offset;
-	while (count < 100 && hear(lite, watch->fd)) {
+	/* Whoever leads has often what it waited for, and leaves the rest to the agent's thread. */
+	while (!over && count < 100 && hear(lite, watch->fd)) {
+		over = lite->leaving != NULL && !weir__agent_is_self(lite->store->agent);
 		weir__lite_waits_answer(lite);
 		count++;
 	}
@@ -115,32 +118,31 @@ void weir__lite_inbox_open(struct weir__lite *lite)
 
 	if (fd < 0)
 		return;
-	weir__lite_private(fd);
+	weir__lite_private(&lite->inbox_fd, fd);
 	weir__lite_address(lite, lite->self.agent, &address);
 	weir__lite_socket_name(name, lite->self.agent);
 	lite->inbox = (struct weir__watch){ .fd = fd, .ready = ready };
-	weir__lite_lock(lite->lock);
+	weir__lite_lock(lite->lock.fd);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    fchmodat(lite->dir, name, 0600, 0) < 0 ||
 	    weir__agent_watch(lite->store->agent, &lite->inbox, EPOLLIN) < 0) {
 		(void)unlinkat(lite->dir, name, 0);
-		weir__lite_private_close(fd);
+		weir__lite_private_close(&lite->inbox_fd);
 		lite->inbox.fd = -1;
 	}
-	weir__lite_unlock(lite->lock);
+	weir__lite_unlock(lite->lock.fd);
 }
 
 void weir__lite_inbox_close(struct weir__lite *lite)
 {
 	char name[20];
-	int fd = lite->inbox.fd;
 
-	if (fd < 0)
+	if (lite->inbox.fd < 0)
 		return;
 	weir__agent_unwatch(lite->store->agent, &lite->inbox);
 	weir__lite_socket_name(name, lite->self.agent);
 	(void)unlinkat(lite->dir, name, 0);
-	weir__lite_private_close(fd);
+	weir__lite_private_close(&lite->inbox_fd);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -183,7 +185,7 @@ void weir__lite_send(struct weir__lite *lite)
 
 		if (who.agent == 0)
 			continue;
-		weir__lite_address(lite, who.agent, &address);
+		weir__lite_mail_address(lite, who.agent, &address);
 		size = offsetof(struct datagram, news) +
 		       collect(tiding, &datagram) * sizeof(struct weir__news);
 		if (sendto(lite->inbox.fd, &datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL,

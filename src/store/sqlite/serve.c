@@ -32,6 +32,7 @@ static void failed(struct weir__lite *lite, int result)
 	int kind = result & 0xff;
 
 	weir__lite_waits_undo(lite);
+	weir__lite_views_close(lite);
 	if (lite->gone || kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_ERROR) {
 		lite->broken = result;
 		weir__lite_waits_each(lite, end_broken);
@@ -87,6 +88,9 @@ void weir__lite_look(struct weir__timer *timer)
 	int result;
 
 	weir__lite_unwatched_free(lite);
+	weir__lite_views_close(lite);
+	if (lite->looks.first == NULL && lite->abandoned == NULL)
+		return;
 	result = weir__lite_begin(lite);
 	if (result == SQLITE_OK) {
 		weir__lite_abandoned_end(lite);
@@ -219,6 +223,7 @@ static void shut_down(struct weir__lite *lite)
 		weir__lite_waits_each(lite, just_end);
 		weir__lite_waits_answer(lite);
 	}
+	weir__lite_views_close(lite);
 	weir__lite_inbox_close(lite);
 	weir__agent_timer_unset(lite->store->agent, &lite->look_timer);
 	weir__agent_timer_unset(lite->store->agent, &lite->tidy_timer);
@@ -249,10 +254,9 @@ void weir__lite_serve(void *self, struct weir__op *operations, struct weir__op *
 	int result;
 
 	weir__lite_unwatched_free(lite);
-	if (lite->inbox.fd < 0 && !lite->no_inbox && operations != NULL && !closing) {
+	/* One that could not be made, for want of descriptors perhaps, is tried again. */
+	if (lite->inbox.fd < 0 && operations != NULL && !closing)
 		weir__lite_inbox_open(lite);
-		lite->no_inbox = lite->inbox.fd < 0;
-	}
 	result = closing && operations->next == NULL && withdrawn == NULL ?
 			 SQLITE_OK :
 			 attempt_all(lite, operations, withdrawn);

@@ -13,7 +13,7 @@
 
 #define HEAD                                                                                      \
 	"id, name, permits, held, holders, waiting, fence, ticket, at_once, after_wait, refused," \
-	" expired, renewals_failed, next_expiry, next_silence, slots"
+	" expired, renewals_failed, next_expiry, next_silence, slots, waits"
 #define CLAIM                                                                                     \
 	"id, state, due, ticket, shared, request_id, owner, token, weight, ttl, max_hold, since," \
 	" fence, slot, hard_end, detached, pid, start, space, agent"
@@ -32,12 +32,11 @@ static const char *const texts[WEIR__N_SQL] = {
 				" waiting = ?5, fence = ?6, ticket = ?7, at_once = ?8,"
 				" after_wait = ?9, refused = ?10, expired = ?11,"
 				" renewals_failed = ?12, next_expiry = ?13, next_silence = ?14,"
-				" slots = ?15 WHERE id = ?1",
+				" slots = ?15, waits = ifnull(?16, waits) WHERE id = ?1",
 	[WEIR__SQL_HEADS] = "SELECT " HEAD " FROM semaphore",
 	[WEIR__SQL_HEADS_IN_USE] = "SELECT " HEAD " FROM semaphore WHERE next_expiry <= ?1"
 				   " OR next_silence <= ?1",
 	[WEIR__SQL_WAITS] = "SELECT waits FROM semaphore WHERE id = ?1",
-	[WEIR__SQL_WAITS_SAVE] = "UPDATE semaphore SET waits = ?2 WHERE id = ?1",
 	[WEIR__SQL_CLAIM] = "SELECT " CLAIM " FROM claim WHERE id = ?2 AND semaphore = ?1",
 	[WEIR__SQL_BY_REQUEST] = "SELECT " CLAIM " FROM claim WHERE semaphore = ?1"
 				 " AND request_id = ?2 AND shared = 1",
@@ -60,6 +59,8 @@ static const char *const texts[WEIR__N_SQL] = {
 	[WEIR__SQL_OWN] = "UPDATE claim SET pid = ?2, start = ?3, space = ?4, agent = ?5,"
 			  " detached = ?6 WHERE id = ?1",
 	[WEIR__SQL_DELETE] = "DELETE FROM claim WHERE id = ?1",
+	[WEIR__SQL_TAKE] = "DELETE FROM claim WHERE id = ?1 AND semaphore = ?2 AND state = 2"
+			   " AND slot = ?3 AND weight = ?4 AND token = ?5",
 };
 
 _Static_assert(WEIR__WAITING == 1 && WEIR__HOLDING == 2, "the statements and the file say so");
@@ -225,10 +226,10 @@ void weir__lite_checkpoint(struct weir__lite *lite, int frames)
 					&copied);
 	weir__lite_exit();
 	if (copied < in_log && lite->frames >= 8 * frames) {
-		weir__lite_lock(lite->lock);
+		weir__lite_lock(lite->lock.fd);
 		(void)sqlite3_wal_checkpoint_v2(lite->db, "main", SQLITE_CHECKPOINT_PASSIVE,
 						&in_log, &copied);
-		weir__lite_unlock(lite->lock);
+		weir__lite_unlock(lite->lock.fd);
 	}
 	if (copied == in_log)
 		lite->frames = 0;
@@ -242,9 +243,9 @@ void weir__lite_cut(struct weir__lite *lite, int frames)
 {
 	if (lite->frames < frames || lite->gone)
 		return;
-	weir__lite_lock(lite->lock);
+	weir__lite_lock(lite->lock.fd);
 	if (sqlite3_wal_checkpoint_v2(lite->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
 	    SQLITE_OK)
 		lite->frames = 0;
-	weir__lite_unlock(lite->lock);
+	weir__lite_unlock(lite->lock.fd);
 }

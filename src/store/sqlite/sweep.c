@@ -69,8 +69,9 @@ static off_t read_place(const struct weir__lite *lite)
 {
 	int64_t place;
 
-	return pread(lite->lock, &place, sizeof(place), 0) == sizeof(place) && place > 0 ? place :
-											   0;
+	return pread(lite->lock.fd, &place, sizeof(place), 0) == sizeof(place) && place > 0 ?
+		       place :
+		       0;
 }
 
 static void write_place(const struct weir__lite *lite, off_t place)
@@ -78,7 +79,7 @@ static void write_place(const struct weir__lite *lite, off_t place)
 	int64_t number = place;
 
 	/* On a full disk the next one begins where this one did. */
-	if (pwrite(lite->lock, &number, sizeof(number), 0) != sizeof(number))
+	if (pwrite(lite->lock.fd, &number, sizeof(number), 0) != sizeof(number))
 		return;
 }
 

@@ -8,12 +8,12 @@ int weir__lite_begin(struct weir__lite *lite)
 {
 	int result;
 
-	weir__lite_lock(lite->lock);
+	weir__lite_lock(lite->lock.fd);
 	if (!lite->gone && !weir__lite_file_is_there(lite))
 		lite->gone = true;
 	result = lite->gone ? SQLITE_CANTOPEN : weir__lite_plain(lite, WEIR__SQL_BEGIN);
 	if (result != SQLITE_OK) {
-		weir__lite_unlock(lite->lock);
+		weir__lite_unlock(lite->lock.fd);
 		return result;
 	}
 	/* L10: after the lock is held. */
@@ -42,7 +42,7 @@ int weir__lite_end(struct weir__lite *lite)
 	weir__lite_sems_free(lite);
 	if (result == SQLITE_OK && lite->must_sync)
 		weir__lite_sync(lite);
-	weir__lite_unlock(lite->lock);
+	weir__lite_unlock(lite->lock.fd);
 	lite->failed = SQLITE_OK;
 	return result;
 }

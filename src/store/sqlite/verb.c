@@ -126,8 +126,11 @@ static int renew(struct weir__lite *lite, struct weir__lite_sem *sem, struct wei
 
 static int release(struct weir__lite *lite, struct weir__lite_sem *sem, struct weir__op *op)
 {
-	int result = weir__rules_release(&sem->rec, lite->now, op->token);
+	int result;
 
+	lite->ending = op;
+	result = weir__rules_release(&sem->rec, lite->now, op->token);
+	lite->ending = NULL;
 	weir__lite_unbind(lite, op->token, true);
 	return result;
 }

@@ -4,6 +4,9 @@
  * soon after something has changed, when a lease there expires, when somebody who is watched dies,
  * and at each heartbeat at the latest. Soon is not at once, because most waits are short, and what
  * has changed once will often change again.
+ *
+ * One that was LEFT has nobody who waits. The timer that was set for it comes all the same, and
+ * closes it: whoever was granted does not wait for that.
  */
 #include <string.h>
 #include <sys/epoll.h>
@@ -36,7 +39,6 @@ struct weir__view *weir__lite_view_new(struct weir__lite *lite, int64_t semaphor
 
 	if (view != NULL) {
 		view->semaphore = semaphore;
-		view->polled = lite->now;
 		view->next = *bucket(lite, semaphore);
 		*bucket(lite, semaphore) = view;
 	}
@@ -62,6 +64,8 @@ void weir__lite_look_set(struct weir__lite *lite)
 
 void weir__lite_look_at(struct weir__lite *lite, struct weir__view *view, weir_time time)
 {
+	if (view->users == 0)
+		return;
 	if (view->is_due) {
 		if (view->due.time <= time)
 			return;
@@ -236,7 +240,7 @@ void weir__lite_watch_new(struct weir__lite *lite, struct weir__view *view,
 		unwatch(lite, watched);
 }
 
-void weir__lite_view_close(struct weir__lite *lite, struct weir__view *view)
+static void close_view(struct weir__lite *lite, struct weir__view *view)
 {
 	struct weir__view **link = bucket(lite, view->semaphore);
 	struct weir__watches watches;
@@ -244,10 +248,32 @@ void weir__lite_view_close(struct weir__lite *lite, struct weir__view *view)
 	while (*link != view)
 		link = &(*link)->next;
 	*link = view->next;
-	if (view->is_due)
-		weir__heap_remove(&lite->looks, &view->due);
 	watches = weir__lite_watches_take(view);
 	weir__lite_watches_end(lite, &watches);
 	weir__free(view->watched);
 	weir__free(view);
+}
+
+void weir__lite_view_leave(struct weir__lite *lite, struct weir__view *view)
+{
+	if (view->is_due)
+		weir__heap_remove(&lite->looks, &view->due);
+	view->is_due = false;
+	if (view->is_left)
+		return;
+	view->is_left = true;
+	view->left_next = lite->left;
+	lite->left = view;
+}
+
+void weir__lite_views_close(struct weir__lite *lite)
+{
+	while (lite->left != NULL) {
+		struct weir__view *view = lite->left;
+
+		lite->left = view->left_next;
+		view->is_left = false;
+		if (view->users == 0)
+			close_view(lite, view);
+	}
 }

@@ -16,6 +16,8 @@ struct weir__waiter *weir__lite_wait(struct weir__lite *lite, struct weir__lite_
 
 	if (waiter != NULL && view == NULL)
 		view = weir__lite_view_new(lite, sem->id);
+	if (view != NULL && view->users == 0)
+		view->polled = lite->now;
 	if (waiter == NULL || view == NULL) {
 		weir__free(waiter);
 		weir__lite_fail(lite, SQLITE_NOMEM);
@@ -36,7 +38,7 @@ static void forget(struct weir__lite *lite, struct weir__waiter *waiter)
 
 	weir__free(waiter);
 	if (--view->users == 0)
-		weir__lite_view_close(lite, view);
+		weir__lite_view_leave(lite, view);
 }
 
 void weir__lite_waits_begin(struct weir__lite *lite)
@@ -97,7 +99,6 @@ void weir__lite_waits_answer(struct weir__lite *lite)
 			waiter->next->link = waiter->link;
 		op->keeper = NULL;
 		weir__op_answer(op, result);
-		/* This may close what was watched; the asker need not wait for that. */
 		forget(lite, waiter);
 	}
 }
