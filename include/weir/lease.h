@@ -162,7 +162,7 @@ WEIR_API bool weir_lease_held(const struct weir_lease *lease);
  * says, while any process has this descriptor or a copy inherited from it. Let a command inherit it
  * (it is close-on-exec as returned) and the permit is bound to the command's whole family. Belongs
  * to the lease; closed by its release or when its handle goes. Its max_hold still ends it. -ENOTSUP
- * where the store cannot do this; -ESTALE. */
+ * where the store cannot do this; -ESTALE; -EHOSTUNREACH or -ENOMEM when it could not be made. */
 WEIR_API int weir_lease_bind_fd(struct weir_lease *lease);
 
 /* The check that a resource makes: whether an access under (slot, fence) is by the newest holder of

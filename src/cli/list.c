@@ -18,6 +18,7 @@ struct listing {
 	struct json json;
 	const char *list; /* the JSON array that is open: holders or waiters */
 	size_t shown;
+	bool failed; /* a table had no memory */
 };
 
 /* ---- JSON ---- */
@@ -142,8 +143,8 @@ static int row_semaphore(void *arg, const struct weir_sem_info *info)
 
 static void print_claims(struct listing *listing)
 {
-	if (listing->table.n_cells)
-		table_print(&listing->table, stdout, listing->colour);
+	if (listing->table.n_cells || listing->table.failed)
+		listing->failed |= !table_print(&listing->table, stdout, listing->colour);
 }
 
 static int head_semaphore(void *arg, const struct weir_sem_info *info)
@@ -245,7 +246,7 @@ static int print_listing(struct weir_store *store, struct listing *listing)
 	} else if (listing->details) {
 		print_claims(listing);
 	} else if (listing->shown) {
-		table_print(&listing->table, stdout, listing->colour);
+		listing->failed |= !table_print(&listing->table, stdout, listing->colour);
 	} else if (!options->quiet && options->n_args == 0) {
 		fail(0, "there are no semaphores yet: weir run NAME COMMAND makes one");
 	}
@@ -297,7 +298,7 @@ static int watch(struct weir_store *store, struct listing *listing)
 
 	if (terminal)
 		fputs("\033[2J", stdout);
-	while (error == 0 && finish_output(0) == 0) {
+	while (error == 0 && !listing->failed && finish_output(0) == 0) {
 		char now[16];
 		time_t seconds = time(NULL);
 		struct tm date;
@@ -333,6 +334,8 @@ static int list(const struct options *options, bool details)
 		code = EXIT_FAILED;
 	else if (error < 0)
 		code = fail_store(options, error);
+	else if (listing.failed)
+		code = fail(EXIT_FAILED, "out of memory");
 	else
 		code = finish_output(missing(store, options, listing.shown));
 	weir_store_close(store);

@@ -109,8 +109,10 @@ static int run_under(const struct options *options, struct weir_lease *lease, ch
 
 	weir_lease_get(lease, &info);
 	tell_acquired(options, &info);
+	/* Where a store can bind it to processes it must: who counts on the permit's staying taken
+	 * while they live would not notice that it does not. */
 	child.bind_fd = weir_lease_bind_fd(lease);
-	if (child.bind_fd == -ESTALE)
+	if (child.bind_fd < 0 && child.bind_fd != -ENOTSUP)
 		return fail_store(options, child.bind_fd);
 	child.end = options->max_hold ? weir_after(options->max_hold) : WEIR_NEVER;
 	why = spawn(&child, &info);

@@ -67,7 +67,20 @@ static void print_cell(FILE *stream, const char *text, size_t width, bool right,
 	fputs(last ? "" : "  ", stream);
 }
 
-void table_print(struct table *table, FILE *stream, bool colour)
+static bool empty(struct table *table)
+{
+	bool whole = !table->failed;
+
+	for (size_t i = 0; i < table->n_cells; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	table->cells = NULL;
+	table->n_cells = table->room = 0;
+	table->failed = false;
+	return whole;
+}
+
+static void print(const struct table *table, FILE *stream, bool colour)
 {
 	size_t n = table->n_columns;
 	size_t widths[TABLE_COLUMNS];
@@ -93,9 +106,13 @@ void table_print(struct table *table, FILE *stream, bool colour)
 		print_cell(stream, table->cells[i], widths[i % n], right[i % n], last);
 		if (last)
 			putc('\n', stream);
-		free(table->cells[i]);
 	}
-	free(table->cells);
-	table->cells = NULL;
-	table->n_cells = table->room = 0;
+}
+
+/* With a cell missing, all that follow would be in the wrong columns. */
+bool table_print(struct table *table, FILE *stream, bool colour)
+{
+	if (!table->failed)
+		print(table, stream, colour);
+	return empty(table);
 }

@@ -15,10 +15,11 @@ struct table {
 	bool failed; /* out of memory */
 };
 
-/* The next cell, row by row. What would do something to a terminal is replaced. */
+/* The next cell, row by row. What would do something to a terminal is replaced. Without memory the
+ * table has failed. */
 __attribute__((format(printf, 2, 3))) void table_add(struct table *table, const char *format, ...);
-/* Prints and empties it. */
-void table_print(struct table *table, FILE *stream, bool colour);
+/* Prints and empties it. False: it has failed, and nothing was printed. */
+bool table_print(struct table *table, FILE *stream, bool colour);
 
 /* Whether people look at it who like colours. */
 bool wants_colour(FILE *stream);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -115,6 +116,25 @@ def test_descriptors(weir):
         check(out.read() == "direct\n", "95: weir adds nothing to the output")
     os.close(here)
     os.close(there)
+
+
+def test_few_descriptors(weir):
+    """A command never runs without the descriptor that keeps its permit (CHECKLIST 90)"""
+    outcomes = []
+    for most in range(3, 40):
+        def before(most=most):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+        code, out, err = weir.run("run", "a", "sh", "-c", "ls -l /proc/$$/fd 2>/dev/null; echo ran",
+                                  preexec_fn=before)
+        if "ran\n" in out:
+            check(code == 0 and "-live/f" in out, "90: bound to what it runs", most, out, err)
+        else:
+            check(code in (69, 125, 127) and err, "what is missing is said", most, code, out, err)
+        outcomes.append("ran\n" in out)
+        check(weir.run("doctor")[0] == 0, "the store is whole", most)
+    check(outcomes[-1] and not outcomes[0], "both were seen", outcomes)
+    check(weir.show("a")["held"] == 0, "nothing is left behind")
 
 
 def test_closed_standard_descriptors(weir):
