@@ -36,6 +36,10 @@
  *     After a fork the child must not use the parent's stores, it opens its own: calls in the child
  *     return -ESHUTDOWN.
  *
+ *     A thread with 64 KiB of its stack left does some of the agent's work itself, which is faster.
+ *     For tasks, and for threads with less, the agent does all of it. They need 4 KiB for any call,
+ *     12 KiB for weir_store_open and weir_store_close.
+ *
  * ERRORS
  *     -EINVAL        a bad argument, name or URL; checked before anything is sent
  *     -ENOENT        no such semaphore; create it with weir_ensure

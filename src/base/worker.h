@@ -3,6 +3,7 @@
 #define WEIR_BASE_WORKER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct weir__worker {
@@ -23,6 +24,9 @@ struct weir__errand {
 	int saved_errno;
 };
 
+/* Whether the calling thread's stack has so many bytes left. False as well on a stack that is not
+ * the thread's own. */
+bool weir__errand_has_room(size_t bytes);
 void weir__errand_begin(struct weir__errand *errand);
 void weir__errand_end(const struct weir__errand *errand);
 

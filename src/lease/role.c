@@ -5,7 +5,8 @@
  * being woken up by it. Not while a crowd asks: each would only serve itself, and not all at once.
  * Those who must have the role (the agent's thread, and whoever leads) are not overtaken by those.
  * What comes meanwhile is left to the agent's thread, which is rung for it when the role is given
- * back.
+ * back. A thread with a small stack neither serves nor leads: what the engines' libraries need of
+ * it is not ours to know.
  *
  * LEADING. A thread that waits for an answer waits for the descriptors in place of the agent's
  * thread, so that the news that it waits for wakes up nobody else. The agent's thread sleeps in a
@@ -23,7 +24,10 @@
 #include "lease/agent_state.h"
 #include "lease/op.h"
 
-enum { EVENTS = 16 };
+enum {
+	EVENTS = 16,
+	ROOM = 64 * 1024, /* of stack, for what an engine and its libraries do */
+};
 
 /* ---- the role -------------------------------------------------------------------------------- */
 
@@ -52,11 +56,11 @@ void weir__role_give(struct weir__agent *agent)
 		weir__agent_wake(agent, 0);
 }
 
-/* A task does not borrow it: others need its thread. */
+/* A task does not borrow it: others need its thread, and its stack is small. */
 bool weir__role_may_borrow(const struct weir__agent *agent, const struct weir__op *op)
 {
 	return op->agent == agent && !agent->taken && agent->wanted == 0 && agent->crowd == 0 &&
-	       !weir__agent_has_work(agent) && weir_self() == NULL;
+	       !weir__agent_has_work(agent) && weir_self() == NULL && weir__errand_has_room(ROOM);
 }
 
 void weir__role_borrow(struct weir__agent *agent, struct weir__op *op)
@@ -171,7 +175,7 @@ bool weir__agent_lead(struct weir__agent *agent, const struct weir__op *op, weir
 {
 	struct weir__errand errand;
 
-	if (weir__agent_is_self(agent) || !begin(agent))
+	if (weir__agent_is_self(agent) || !weir__errand_has_room(ROOM) || !begin(agent))
 		return false;
 	weir__errand_begin(&errand);
 	led_for = op;

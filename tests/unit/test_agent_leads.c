@@ -184,6 +184,28 @@ TEST(a_thread_that_waits_hears_the_news_itself)
 	assert_true(alone);
 }
 
+static void *wait_often(void *arg)
+{
+	for (int i = 0; i < 20; i++)
+		wait_for_a_byte();
+	return arg;
+}
+
+TEST(a_thread_with_a_small_stack_leaves_it_to_the_agent)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	forget_who();
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attributes, 64 * 1024), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, wait_often, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_attr_destroy(&attributes), 0);
+	assert_true(was_agent());
+	assert_false(__atomic_load_n(&not_by_agent, __ATOMIC_SEQ_CST));
+}
+
 TEST(while_nobody_waits_the_agent_hears_the_news)
 {
 	wait_for_a_byte();
@@ -311,6 +333,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		agent_test(a_thread_that_waits_hears_the_news_itself),
+		agent_test(a_thread_with_a_small_stack_leaves_it_to_the_agent),
 		agent_test(while_nobody_waits_the_agent_hears_the_news),
 		agent_test(a_deadline_ends_the_wait_and_a_withdrawal_is_answered),
 		agent_test(all_that_wait_are_told_whoever_answers),

@@ -112,6 +112,32 @@ TEST(a_task_never_serves_itself)
 	assert_int_equal(by_task, 0);
 }
 
+static void *ask_now_and_then(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		usleep(1000);
+		if (ask(0))
+			++*(int *)arg;
+	}
+	return NULL;
+}
+
+/* What an engine needs is not known, so there must be plenty. */
+TEST(a_thread_with_a_small_stack_never_serves_itself)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int by_thread = 0;
+
+	await_lending();
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attributes, 64 * 1024), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, ask_now_and_then, &by_thread), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_attr_destroy(&attributes), 0);
+	assert_int_equal(by_thread, 0);
+}
+
 static void *ask_slowly(void *arg)
 {
 	*(bool *)arg = ask(1);
@@ -284,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		agent_test(a_thread_serves_itself_while_the_agent_sleeps),
 		agent_test(a_task_never_serves_itself),
+		agent_test(a_thread_with_a_small_stack_never_serves_itself),
 		agent_test(what_comes_meanwhile_is_done_afterwards),
 		agent_test(who_comes_meanwhile_is_served_without_anybody_else_coming),
 		agent_test(who_serves_cannot_be_cancelled_meanwhile),
