@@ -39,7 +39,7 @@ class Pieces:
 
     def __init__(self, size):
         most = available() // 4
-        pieces = min(size + size // 4 + (64 << 20), most) >> 20
+        pieces = min(size + size // 2 + (256 << 20), most) >> 20
         self.holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(pieces)],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.holder.stdout.readline()
