@@ -60,9 +60,13 @@ static bool reflink(struct file *file)
 static int copy_small(struct file *file)
 {
 	off_t size = file->st.st_size;
-	off_t at = weir__read_write(file, 0, size + 1, file->worker->buffer,
-				    file->worker->engine->buffer_size, false);
+	off_t at = 0;
 
+	/* What is on the disk goes to the ring at once, where the reads of many files are handed
+	 * over together, and those of neighbours become one. */
+	if (!file->cold || size == 0)
+		at = weir__read_write(file, 0, size + 1, file->worker->buffer,
+				      file->worker->engine->buffer_size, false);
 	/* Some files of the kernel's own are empty, it says, and are not. */
 	if (at >= 0 && (at < size || (size == 0 && !file->ended)))
 		at = weir__read_write_waiting(file, at, size == 0 ? INT64_MAX : size + 1);
@@ -78,7 +82,7 @@ static bool is_for_kernel(struct file *file)
 
 	if (method != WEIR_COPY_AUTO)
 		return method != WEIR_COPY_READ_WRITE;
-	return file->st.st_size >= KERNEL_LEAST &&
+	return file->st.st_size >= KERNEL_LEAST && !file->cold &&
 	       weir__io_read_cached(file->src, &last, 1, file->st.st_size - 1) == 1;
 }
 

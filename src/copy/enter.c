@@ -60,7 +60,7 @@ static int open_both(struct entering *entering, int *ret_src, int *ret_dst)
 	if (!dir)
 		return -ENOMEM;
 	src = weir__io_open(entering->worker->io, entering->parent->src, entering->name,
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, STAY_BELOW);
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, STAY_BELOW, NULL);
 	if (src < 0) {
 		weir__dir_unref(engine, dir);
 		return src;

@@ -20,13 +20,13 @@ static int open_source(struct file *file)
 	/* Reading is nobody's business, where we may keep it to ourselves. */
 	if (!__atomic_load_n(&engine->no_noatime, __ATOMIC_RELAXED)) {
 		fd = weir__io_open(file->worker->io, entry->dir->src, entry->name,
-				   flags | O_NOATIME, STAY_BELOW);
+				   flags | O_NOATIME, STAY_BELOW, &file->cold);
 		if (fd == -EPERM && engine->uid != 0)
 			__atomic_store_n(&engine->no_noatime, 1, __ATOMIC_RELAXED);
 	}
 	if (fd == -EPERM)
 		fd = weir__io_open(file->worker->io, entry->dir->src, entry->name, flags,
-				   STAY_BELOW);
+				   STAY_BELOW, &file->cold);
 	return fd;
 }
 
@@ -36,7 +36,7 @@ static int open_to_look(struct file *file)
 	struct entry *entry = file->entry;
 	int fd = weir__io_open(file->worker->io, entry->dir->src, entry->name,
 			       O_PATH | O_NOFOLLOW | O_CLOEXEC,
-			       RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+			       RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, &file->cold);
 
 	if (fd >= 0 && fstat(fd, &file->st) < 0) {
 		(void)close(fd);

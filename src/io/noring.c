@@ -34,9 +34,11 @@ struct weir_poller *weir__io_poller(struct weir__io *io)
 	return NULL;
 }
 
-int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve)
+int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve,
+		  bool *waited)
 {
 	(void)io;
+	(void)waited;
 	return weir__plain_open(dir, name, flags, resolve);
 }
 

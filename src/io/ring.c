@@ -14,7 +14,10 @@
 
 /* Opens that wait are carried out by threads of the kernel; depth is what makes a cold tree fast.
  */
-enum { KERNEL_THREADS = 64 };
+enum { KERNEL_THREADS = 64, AWAY_LEAST = 8, AWAY_MOST = 1024 };
+
+/* An open that took so long has waited for the disk. */
+static const weir_time long_open = 40 * WEIR_US;
 
 struct op {
 	struct weir_sem done;
@@ -26,6 +29,8 @@ struct weir__io {
 	struct io_uring ring;
 	bool has_ring;
 	bool listening; /* the ring watches the scheduler's wake_fd */
+	uint32_t away;  /* opens that go to the ring before one is tried here again */
+	uint32_t last;  /* how many went there last time */
 };
 
 static bool has_operations(struct io_uring *ring)
@@ -163,7 +168,33 @@ static int wait_for(struct weir__io *io, struct io_uring_sqe *sqe, struct op *op
 	return op->result;
 }
 
-int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve)
+/* What is not in the cache of names need not be on the disk only: inodes are read by the hundred.
+ * An open that finds its inode is done sooner here than by a thread of the kernel; one that waits
+ * keeps all others waiting, and the next ones are taken to the ring: the more, the oftener that
+ * happens. */
+static bool open_here(struct weir__io *io, int dir, const char *name, const struct open_how *how,
+		      int *ret)
+{
+	weir_time since;
+
+	if (io->away > 0) {
+		io->away--;
+		return false;
+	}
+	since = weir_now();
+	*ret = weir__plain_open(dir, name, how->flags, how->resolve);
+	if (weir_now() - since < long_open)
+		io->last = 0;
+	else
+		io->last = 2 * io->last < AWAY_LEAST ? AWAY_LEAST :
+			   2 * io->last < AWAY_MOST  ? 2 * io->last :
+						       AWAY_MOST;
+	io->away = io->last;
+	return true;
+}
+
+int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve,
+		  bool *waited)
 {
 	struct open_how how = { .flags = flags, .resolve = resolve };
 	struct io_uring_sqe *sqe;
@@ -174,6 +205,10 @@ int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags
 		return weir__plain_open(dir, name, flags, resolve);
 	fd = weir__plain_open(dir, name, flags, resolve | RESOLVE_CACHED);
 	if (fd != -EAGAIN)
+		return fd;
+	if (waited)
+		*waited = true;
+	if (open_here(io, dir, name, &how, &fd))
 		return fd;
 	do {
 		sqe = entry_get(io);
