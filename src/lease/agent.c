@@ -64,7 +64,8 @@ static bool sleep_until_wanted(struct weir__agent *agent)
 	int count;
 
 	agent->asleep = true;
-	agent->wakes_at = agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER;
+	agent->wakes_at = weir__role_sleep_until(
+		agent, agent->timers.first != NULL ? agent->timers.first->time : WEIR_NEVER);
 	weir__poller_set_timer(&agent->bed, agent->wakes_at);
 	weir__unlock(&agent->lock);
 	count = weir__poller_wait(&agent->bed, WEIR_NEVER, &event, 1);

@@ -3,6 +3,7 @@
 #ifndef WEIR_LEASE_AGENT_STATE_H
 #define WEIR_LEASE_AGENT_STATE_H
 
+#include "base/habit.h"
 #include "base/poller.h"
 #include "base/worker.h"
 #include "lease/agent.h"
@@ -53,11 +54,18 @@ struct weir__agent {
 
 	/* role.c: descriptors. */
 	struct weir__poller watching;
-	uint32_t watches;   /* in the role */
-	uint32_t unwatched; /* how many have ended; read without the role, too */
-	bool led;           /* somebody who waits for an answer waits for them */
-	uint32_t followers; /* others that wait for answers; changed without the lock */
+	uint32_t watches;    /* in the role */
+	uint32_t unwatched;  /* how many have ended; read without the role, too */
+	bool led;            /* somebody who waits for an answer waits for them */
+	bool deaf;           /* the thread's poller is not told of them */
+	uint32_t leads;      /* how often somebody has led */
+	uint32_t leads_seen; /* when the thread last went to sleep */
+	uint32_t followers;  /* others that wait for answers */
 	uint32_t company; /* CROWD when there were others, less one for each time there were not */
+	/* The leader's: how long it pays to look out for the first thing that comes, and for
+	 * others. */
+	struct weir__habit reply;
+	struct weir__habit news;
 };
 
 enum { WEIR__CROWD = 16 };
@@ -73,6 +81,10 @@ void weir__role_borrow(struct weir__agent *agent, struct weir__op *op);
  * does that. */
 void weir__role_look(struct weir__agent *agent);
 
+/* In the agent's thread, with the lock held: until when to sleep, if there is nothing to do before
+ * `time`. */
+weir_time weir__role_sleep_until(struct weir__agent *agent, weir_time time);
+
 /* In the agent's thread, in the role, with the lock held: calls the functions of the timers that
  * are due; what they set for now waits for the next turn, so that the inbox and the descriptors
  * have theirs. Whether there was one. */
@@ -80,6 +92,8 @@ bool weir__agent_fire(struct weir__agent *agent);
 
 /* thread.c. With the lock held: rings for the agent's thread, if that sleeps beyond `time`. */
 void weir__agent_wake(struct weir__agent *agent, weir_time time);
+/* Has it wake up at that time, if that is sooner. */
+void weir__agent_hasten(struct weir__agent *agent, weir_time boottime);
 
 static inline bool weir__agent_is_elsewhere(const struct weir__agent *agent)
 {

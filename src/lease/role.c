@@ -15,11 +15,22 @@
  * agent's thread tells many at once. Timers are the agent's thread's alone: what they call may be
  * the program's own function.
  *
+ * DEAFNESS. Whoever has led often leads again at once, and has sent its next question before: were
+ * the agent's thread to hear again in between, the reply would wake it up, too. So it stays deaf
+ * until nobody has led for a while, or somebody waits to be told. News that come meanwhile wait for
+ * as long.
+ *
+ * LOOKING OUT. What is answered from afar is answered by somebody who runs on another processor,
+ * often sooner than this thread could fall asleep and be woken up. So a leader first looks again
+ * and again, as long as that has paid of late (base/habit.h).
+ *
  * OLD NEWS. Between a leader's learning of descriptors and its having the role, another one may end
  * a watch. Then it asks again; what is there to be read is there still.
  */
 #include <weir/task.h>
 
+#include "base/boottime.h"
+#include "base/cpu.h"
 #include "base/futex.h"
 #include "lease/agent_state.h"
 #include "lease/op.h"
@@ -28,6 +39,9 @@ enum {
 	EVENTS = 16,
 	ROOM = 64 * 1024, /* of stack, for what an engine and its libraries do */
 };
+
+static const uint32_t looks_most = 200;    /* each some 350 ns */
+static const weir_time deaf_for = WEIR_MS; /* after somebody has led */
 
 /* ---- the role -------------------------------------------------------------------------------- */
 
@@ -126,19 +140,42 @@ void weir__role_look(struct weir__agent *agent)
 /* The operation that this thread leads for. */
 static WEIR__TLS const struct weir__op *led_for;
 
+static void hear(struct weir__agent *agent, bool hear)
+{
+	if (agent->deaf != hear)
+		return;
+	agent->deaf = !hear;
+	weir__poller_hear_other(&agent->bed, &agent->watching, agent, hear);
+}
+
+weir_time weir__role_sleep_until(struct weir__agent *agent, weir_time time)
+{
+	weir_time again;
+
+	if (!agent->deaf || agent->led)
+		return time;
+	if (agent->leads == agent->leads_seen) {
+		hear(agent, true);
+		return time;
+	}
+	agent->leads_seen = agent->leads;
+	again = weir__time_add(weir__boottime(), deaf_for);
+	return again < time ? again : time;
+}
+
 static bool begin(struct weir__agent *agent)
 {
 	bool lead;
 
 	weir__lock(&agent->lock);
-	if (agent->led || WEIR__LOAD(&agent->followers, __ATOMIC_RELAXED) != 0)
+	if (agent->led || agent->followers != 0)
 		agent->company = WEIR__CROWD;
 	else if (agent->company != 0)
 		agent->company--;
 	lead = !agent->led && agent->company == 0;
 	if (lead) {
 		agent->led = true;
-		weir__poller_hear_other(&agent->bed, &agent->watching, agent, false);
+		hear(agent, false);
 	}
 	weir__unlock(&agent->lock);
 	return lead;
@@ -148,16 +185,37 @@ static void end(struct weir__agent *agent)
 {
 	weir__lock(&agent->lock);
 	agent->led = false;
-	weir__poller_hear_other(&agent->bed, &agent->watching, agent, true);
+	agent->leads++;
+	if (agent->followers != 0)
+		hear(agent, true);
+	else
+		weir__agent_hasten(agent, weir__time_add(weir__boottime(), deaf_for));
 	weir__unlock(&agent->lock);
 }
 
-static void watch_once(struct weir__agent *agent, weir_time deadline)
+/* As weir__poller_wait. */
+static int look_out(struct weir__agent *agent, struct weir__habit *habit,
+		    struct weir__poll_event *events)
+{
+	uint32_t length = habit_length(habit, looks_most);
+	int count = 0;
+
+	for (uint32_t i = 0; i < length && count == 0; i++)
+		count = weir__poller_wait(&agent->watching, 0, events, EVENTS);
+	habit_learn(habit, count != 0, looks_most);
+	return count;
+}
+
+static void watch_once(struct weir__agent *agent, struct weir__habit *habit, weir_time deadline)
 {
 	struct weir__poll_event events[EVENTS];
 	uint32_t unwatched = WEIR__LOAD(&agent->unwatched, __ATOMIC_ACQUIRE);
-	int count = weir__poller_wait(&agent->watching, deadline, events, EVENTS);
+	int count = 0;
 
+	if (agent->work->distant && weir__cpu_to_spare())
+		count = look_out(agent, habit, events);
+	if (count == 0)
+		count = weir__poller_wait(&agent->watching, deadline, events, EVENTS);
 	if (count == 0)
 		return;
 	weir__lock(&agent->lock);
@@ -173,15 +231,17 @@ static void watch_once(struct weir__agent *agent, weir_time deadline)
 
 bool weir__agent_lead(struct weir__agent *agent, const struct weir__op *op, weir_time deadline)
 {
+	struct weir__habit *habit = &agent->reply;
 	struct weir__errand errand;
 
 	if (weir__agent_is_self(agent) || !weir__errand_has_room(ROOM) || !begin(agent))
 		return false;
 	weir__errand_begin(&errand);
 	led_for = op;
-	do
-		watch_once(agent, deadline);
-	while (!weir__op_is_answered(op) && (deadline == WEIR_NEVER || weir_now() < deadline));
+	do {
+		watch_once(agent, habit, deadline);
+		habit = &agent->news;
+	} while (!weir__op_is_answered(op) && (deadline == WEIR_NEVER || weir_now() < deadline));
 	led_for = NULL;
 	weir__errand_end(&errand);
 	end(agent);
@@ -196,8 +256,9 @@ void weir__agent_call_leader(struct weir__agent *agent, const struct weir__op *o
 
 void weir__agent_follow(struct weir__agent *agent, bool begins)
 {
-	if (begins)
-		(void)WEIR__ADD(&agent->followers, 1, __ATOMIC_RELAXED);
-	else
-		(void)WEIR__SUB(&agent->followers, 1, __ATOMIC_RELAXED);
+	weir__lock(&agent->lock);
+	agent->followers += begins ? 1 : UINT32_MAX;
+	if (begins && !agent->led)
+		hear(agent, true);
+	weir__unlock(&agent->lock);
 }

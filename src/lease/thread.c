@@ -42,3 +42,11 @@ void weir__agent_wake(struct weir__agent *agent, weir_time time)
 	agent->asleep = false;
 	weir__poller_ring(&agent->bed);
 }
+
+void weir__agent_hasten(struct weir__agent *agent, weir_time boottime)
+{
+	if (!agent->asleep || boottime >= agent->wakes_at)
+		return;
+	agent->wakes_at = boottime;
+	weir__poller_set_timer(&agent->bed, boottime);
+}

@@ -41,10 +41,7 @@ void weir__agent_timer_set(struct weir__agent *agent, struct weir__timer *timer,
 		weir__heap_remove(&agent->timers, &timer->node);
 	weir__heap_add(&agent->timers, &timer->node, boottime);
 	timer->set = true;
-	if (agent->asleep && boottime < agent->wakes_at) {
-		agent->wakes_at = boottime;
-		weir__poller_set_timer(&agent->bed, boottime);
-	}
+	weir__agent_hasten(agent, boottime);
 	weir__unlock(&agent->lock);
 }
 
