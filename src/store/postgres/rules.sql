@@ -91,14 +91,16 @@ BEGIN
 END $$;
 
 -- Four classes to each doubling, as weir__wait_class().
-CREATE OR REPLACE FUNCTION @schema@.wait_class(wait bigint) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION @schema@.count_wait(p_sem bigint, wait bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	high integer := 64 - position(B'1' IN wait::bit(64)); -- the highest bit that is set
+	p_class integer := CASE WHEN wait < 4 THEN greatest(wait, 0)
+		ELSE least((high - 1) * 4 + (wait >> (high - 2) & 3), 127) END;
 BEGIN
-	IF wait < 4 THEN
-		RETURN greatest(wait, 0);
+	UPDATE wait SET waits = waits + 1 WHERE sem = p_sem AND class = p_class;
+	IF NOT FOUND THEN
+		INSERT INTO wait VALUES (p_sem, p_class, 1);
 	END IF;
-	RETURN least((high - 1) * 4 + (wait >> (high - 2) & 3), 127);
 END $$;
 
 -- The next free slot when *slot* was the lowest one and is taken.
@@ -158,8 +160,7 @@ BEGIN
 		h.waiting := h.waiting - 1;
 		h.after_wait := h.after_wait + 1;
 		h.slowest := greatest(h.slowest, now - w.since);
-		INSERT INTO wait VALUES (h.id, wait_class(now - w.since), 1)
-		ON CONFLICT (sem, class) DO UPDATE SET waits = wait.waits + 1;
+		PERFORM count_wait(h.id, now - w.since);
 		c.token := w.token;
 		c.weight := w.weight;
 		c.ttl := w.ttl;

@@ -73,6 +73,33 @@ END $$;
 -- counts from when the lock was had (L10), so acquire looks again: the server evaluates SET anew only if whoever had
 -- the lock has changed the row.
 
+-- There is a sole lease, and whoever asks must wait until it is over. The answer is that of place(); NULL: the case
+-- is another one, and nothing has changed.
+CREATE OR REPLACE FUNCTION @schema@.queue_up(p_name text, p_server text, p_limit integer, p_weight integer, p_ttl bigint,
+	silence bigint, max_waiting integer, p_owner text, p_channel text, p_token uuid, reading bigint) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE
+	p_sem bigint;
+	p_ticket bigint;
+	now bigint;
+	next bigint;
+BEGIN
+	UPDATE semaphore SET seen = reading, waiting = waiting + 1, ticket = ticket + 1, calm = 0,
+		front = CASE WHEN waiting = 0 THEN ticket + 1 ELSE front END,
+		first = least(first, nullif(calm, 0), reading + ahead + silence)
+	WHERE name = p_name AND sole IS NOT NULL AND silence > 0 AND waiting < max_waiting AND closed = 0
+		AND (waiting > 0 OR sole_weight + p_weight > permits) AND p_weight <= permits AND wary <= reading + ahead
+		AND reading + ahead < least(first, nullif(calm, 0), sole_expires) AND seen <= reading
+		AND permits = coalesce(p_limit, permits) AND server = p_server
+	RETURNING id, ticket, reading + ahead, CASE WHEN waiting = 1 THEN least(first, sole_expires) END
+	INTO p_sem, p_ticket, now, next;
+	IF NOT FOUND THEN
+		RETURN NULL;
+	END IF;
+	INSERT INTO waiter VALUES (p_sem, p_ticket, p_token, p_weight, p_ttl, 0, now, now + silence, p_owner, NULL, p_channel);
+	RETURN ARRAY[1, p_ticket, coalesce(next - now, -1)];
+END $$;
+
 -- A permit is free, nobody waits, nothing is to be dropped, no id to look up. The answer is 0, slot, fence. limit: NULL
 -- if none is insisted on.
 CREATE OR REPLACE FUNCTION @schema@.acquire(p_name text, p_server text, caution bigint, p_limit integer,
@@ -111,8 +138,10 @@ BEGIN
 	RETURNING id, taken, fence, greatest(reading, (date_part('epoch', clock_timestamp()) * 1000000)::bigint) + ahead
 	INTO p_sem, p_slot, p_fence, now;
 	IF NOT FOUND THEN
-		RETURN request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, 0, silence, max_waiting, p_owner, NULL,
-			p_channel, p_token, 0);
+		RETURN coalesce(queue_up(p_name, p_server, p_limit, p_weight, p_ttl, silence, max_waiting, p_owner, p_channel, p_token,
+				reading),
+			request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, 0, silence, max_waiting, p_owner, NULL,
+				p_channel, p_token, 0));
 	END IF;
 	UPDATE holder SET token = p_token, weight = p_weight, fence = p_fence, since = now, expires = now + p_ttl,
 		hard_end = 0, ttl = p_ttl, owner = p_owner, channels = p_channel
@@ -325,49 +354,39 @@ BEGIN
 	RETURN lease(c, now);
 END $$;
 
--- A release while others wait: the head of the queue takes over slot and weight, and nobody else fits. Whether it did;
--- nothing has changed if not.
-CREATE OR REPLACE FUNCTION @schema@.hand_over(p_name text, p_server text, p_token uuid, p_slot integer, p_weight integer,
-	reading bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+-- A sole lease is given back while others wait, and the head of the queue can be the next sole one: nobody else fits
+-- beside it. Whether it is; nothing has changed if not.
+CREATE OR REPLACE FUNCTION @schema@.hand_over(p_name text, p_server text, p_token uuid, reading bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
 DECLARE
-	p_sem bigint;
-	p_front bigint;
-	p_fence bigint;
-	p_longest bigint;
-	p_first bigint;
-	p_ahead bigint;
+	h record;
+	w record;
 	now bigint;
-	until bigint;
-	w waiter;
+	class_ integer;
 BEGIN
-	SELECT id, front, fence + 1, longest, first, ahead INTO p_sem, p_front, p_fence, p_longest, p_first, p_ahead FROM semaphore
-	WHERE name = p_name AND waiting > 0 AND closed = 0 AND held = permits AND p_slot < low AND seen <= reading
-		AND server = p_server
+	SELECT id, front, fence + 1 AS fence, least(first, sole_expires) AS first, ahead, longest, permits, waiting INTO h
+	FROM semaphore
+	WHERE name = p_name AND sole = p_token AND waiting > 0 AND closed = 0 AND seen <= reading AND server = p_server
 	FOR UPDATE;
-	now := greatest(reading, clock()) + p_ahead;
-	IF NOT FOUND OR now >= p_first THEN
+	now := greatest(reading, clock()) + h.ahead;
+	IF NOT FOUND OR now >= h.first THEN
 		RETURN false;
 	END IF;
-	DELETE FROM waiter WHERE sem = p_sem AND ticket = p_front AND weight = p_weight AND ttl <= p_longest RETURNING * INTO w;
+	DELETE FROM waiter
+	WHERE sem = h.id AND ticket = h.front AND weight <= h.permits AND (weight = h.permits OR h.waiting = 1)
+		AND ttl <= h.longest AND max_hold = 0 AND request IS NULL AND strpos(channels, ' ') = 0
+	RETURNING token, weight, ttl, owner, channels, since INTO w;
 	IF NOT FOUND THEN
 		RETURN false;
 	END IF;
-	until := now + CASE WHEN w.max_hold = 0 THEN w.ttl ELSE least(w.ttl, w.max_hold) END;
-	UPDATE holder SET token = w.token, fence = p_fence, since = now, expires = until,
-		hard_end = CASE WHEN w.max_hold = 0 THEN 0 ELSE now + w.max_hold END, ttl = w.ttl, owner = w.owner,
-		request = w.request, channels = w.channels
-	WHERE sem = p_sem AND slot = p_slot AND token = p_token AND weight = p_weight;
-	IF NOT FOUND THEN
-		RAISE EXCEPTION 'no such lease in slot %', p_slot USING ERRCODE = 'WE001';
-	END IF;
-	INSERT INTO wait VALUES (p_sem, wait_class(now - w.since), 1)
-	ON CONFLICT (sem, class) DO UPDATE SET waits = wait.waits + 1;
-	UPDATE semaphore SET seen = now - p_ahead, fence = p_fence, waiting = waiting - 1, front = front + 1,
-		after_wait = after_wait + 1, slowest = greatest(slowest, now - w.since), first = least(first, until),
-		calm = CASE WHEN waiting > 1 OR wary > now THEN 0 ELSE least(first, until) END
+	UPDATE semaphore SET seen = now - ahead, fence = h.fence, waiting = waiting - 1, front = front + 1,
+		after_wait = after_wait + 1, slowest = greatest(slowest, now - w.since),
+		calm = CASE WHEN waiting > 1 OR wary > now THEN 0 ELSE first END,
+		sole = w.token, sole_weight = w.weight, sole_ttl = w.ttl, sole_expires = now + w.ttl, sole_owner = w.owner,
+		sole_channels = w.channels
 	WHERE name = p_name;
-	PERFORM tell('g', w.token, w.channels, ARRAY[0, w.weight, p_slot, p_fence, until - now,
-		CASE WHEN w.max_hold = 0 THEN -1 ELSE w.max_hold END, w.ttl]);
+	PERFORM count_wait(h.id, now - w.since);
+	PERFORM tell('g', w.token, w.channels, ARRAY[0, w.weight, 0, h.fence, w.ttl, -1, w.ttl]);
 	RETURN true;
 END $$;
 
@@ -383,11 +402,13 @@ BEGIN
 		RETURN @schema@.long_release(p_name, p_server, caution, p_token, p_slot);
 	END IF;
 	reading := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-	UPDATE semaphore SET seen = reading, sole = NULL
-	WHERE name = p_name AND sole = p_token AND reading + ahead < sole_expires AND reading + ahead < calm AND seen <= reading
-		AND server = p_server;
-	IF FOUND THEN
-		RETURN ARRAY[0];
+	IF p_slot = 0 THEN
+		UPDATE semaphore SET seen = reading, sole = NULL
+		WHERE name = p_name AND sole = p_token AND reading + ahead < sole_expires AND reading + ahead < calm
+			AND seen <= reading AND server = p_server;
+		IF FOUND OR hand_over(p_name, p_server, p_token, reading) THEN
+			RETURN ARRAY[0];
+		END IF;
 	END IF;
 	UPDATE semaphore SET seen = reading, held = held - p_weight,
 		low = CASE WHEN held = p_weight THEN 0 ELSE least(low, p_slot) END,
@@ -401,9 +422,6 @@ BEGIN
 		IF NOT FOUND THEN
 			RAISE EXCEPTION 'no such lease in slot %', p_slot USING ERRCODE = 'WE001';
 		END IF;
-		RETURN ARRAY[0];
-	END IF;
-	IF hand_over(p_name, p_server, p_token, p_slot, p_weight, reading) THEN
 		RETURN ARRAY[0];
 	END IF;
 	RETURN finish(p_name, p_server, caution, p_token, p_slot, false);
