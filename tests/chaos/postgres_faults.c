@@ -42,7 +42,7 @@ static struct weir_store *open_store(const char *options)
  * them, for it is not rolled back. */
 static void break_server(const char *code, int times)
 {
-	char statement[900];
+	char statement[1100];
 
 	(void)snprintf(
 		statement, sizeof(statement),
@@ -51,7 +51,9 @@ static void break_server(const char *code, int times)
 		"\\$\\$BEGIN IF nextval('weir.faults') <= %d THEN RAISE EXCEPTION 'injected' "
 		"USING ERRCODE = '%s'; END IF; RETURN NEW; END\\$\\$; "
 		"DROP TRIGGER IF EXISTS fault ON weir.holder; CREATE TRIGGER fault BEFORE "
-		"INSERT OR UPDATE ON weir.holder FOR EACH ROW EXECUTE FUNCTION weir.fault()",
+		"INSERT OR UPDATE ON weir.holder FOR EACH ROW EXECUTE FUNCTION weir.fault(); "
+		"DROP TRIGGER IF EXISTS fault ON weir.semaphore; CREATE TRIGGER fault BEFORE "
+		"UPDATE OF sole ON weir.semaphore FOR EACH ROW EXECUTE FUNCTION weir.fault()",
 		times, code);
 	assert_int_equal(psql(statement), 0);
 }

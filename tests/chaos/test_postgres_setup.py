@@ -68,6 +68,34 @@ def test_roles(server):
     check(code == 69 and "--grant 'other'" in err, f"a user who was not let in: {err}")
 
 
+def test_search_path(server):
+    """Whatever a user puts in front of the server's own functions does not run with the rights of the store's owner."""
+    url = f"postgres://app:{PASSWORD}@127.0.0.1:{server.port}/postgres"
+
+    def sql(text):
+        done = subprocess.run([server.bin / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", text, url],
+                              text=True, capture_output=True)
+        check(done.returncode == 0, done.stderr)
+        return done.stdout.split()
+
+    server.sql("CREATE SCHEMA trap AUTHORIZATION app; GRANT USAGE ON SCHEMA trap TO PUBLIC; SELECT weir.ensure('s', NULL, 0, 1)")
+    sql("CREATE TABLE trap.caught (who text); GRANT INSERT ON trap.caught TO PUBLIC")
+    for name, left, right, result in (("date_part", "text", "timestamptz", "float8"), ("less", "bigint", "bigint", "boolean"),
+                                      ("plus", "bigint", "bigint", "bigint"), ("differs", "text", "text", "boolean")):
+        sql(f"CREATE FUNCTION trap.{name}({left}, {right}) RETURNS {result} LANGUAGE plpgsql AS $$BEGIN "
+            "INSERT INTO trap.caught VALUES (current_user); RETURN NULL; END$$")
+    for sign, name, kind in (("<", "less", "bigint"), ("+", "plus", "bigint"), ("<>", "differs", "text")):
+        sql(f"CREATE OPERATOR trap.{sign} (FUNCTION = trap.{name}, LEFTARG = {kind}, RIGHTARG = {kind})")
+    path = "SET search_path = trap, pg_catalog, weir; "
+    token = "00000000-0000-0000-0000-000000000003"
+    check(sql(path + f"SELECT (weir.acquire('s', NULL, 0, NULL, 1, 30000000, 0, 9, 'me', 'c', '{token}'))[1]") == ["0"],
+          "granted")
+    check(sql(path + f"SELECT weir.release('s', NULL, 0, '{token}', 0, 1)") == ["{0}"], "released")
+    check(sql("SELECT who FROM trap.caught") == [], "somebody else's functions were called")
+    sql(path + "SELECT 1::bigint + 1::bigint")
+    check(sql("SELECT who FROM trap.caught") == ["app"], "the trap works")
+
+
 def test_secrets(server):
     """A wrong password is refused, and not repeated."""
     code, _, err = weir(f"postgres://app:wrong-{PASSWORD}@127.0.0.1:{server.port}/postgres?attempts=1", "ls")
@@ -129,12 +157,18 @@ def test_growth(server):
     server.sql("ALTER TABLE weir.semaphore SET (autovacuum_enabled = off); "
                "ALTER TABLE weir.holder SET (autovacuum_enabled = off)")
     word = server.sql("SELECT server FROM weir.hello()").strip()
-    pair = ("SELECT weir.acquire('g', '%s', 0, NULL, 1, 30000000, 0, 0, 9, 'me', NULL, 'c', "
-            "'00000000-0000-0000-0000-000000000001', 0);\n"
-            "SELECT weir.release('g', '%s', 0, '00000000-0000-0000-0000-000000000001', 0, 1);\n" % (word, word))
+    # The path of those who go the short ways. One semaphore has a lease that stays, so the others are in rows of
+    # their own.
+    server.sql("ALTER ROLE root SET search_path = pg_catalog, weir, pg_temp")
+    server.sql("SELECT weir.ensure('g', NULL, 0, 1), weir.ensure('h', NULL, 0, 3)")
+    stays = "00000000-0000-0000-0000-000000000002"
+    server.sql(f"SELECT weir.request('h', '{word}', 0, 0, 1, 3600000000, 0, 0, 9, 'me', NULL, 'c', '{stays}', 0)")
     script = server.directory / "pair.sql"
-    script.write_text(pair)
-    server.sql("SELECT weir.ensure('g', NULL, 0, 1)")
+    script.write_text("".join(
+        f"SELECT weir.acquire('{name}', '{word}', 0, NULL, 1, 30000000, 0, 9, 'me', 'c', "
+        "'00000000-0000-0000-0000-000000000001');\n"
+        f"SELECT weir.release('{name}', '{word}', 0, '00000000-0000-0000-0000-000000000001', {slot}, 1);\n"
+        for name, slot in (("g", 0), ("h", 1))))
 
     def churn(pairs):
         out = run([server.bin / "pgbench", "-n", "-M", "prepared", "-h", server.directory, "-p", server.port,
@@ -145,8 +179,9 @@ def test_growth(server):
     before = int(sizes(server))
     churn(PAIRS)
     after = int(sizes(server))
-    counts = server.sql("SELECT fence, held FROM weir.semaphore WHERE name = 'g'").strip()
-    check(counts == f"{PAIRS + 500}|0", f"all were granted: {counts}")
+    server.sql("ALTER ROLE root RESET search_path")
+    counts = server.sql("SELECT fence, held FROM weir.status WHERE name IN ('g', 'h') ORDER BY name").split()
+    check(counts == [f"{PAIRS + 500}|0", f"{PAIRS + 501}|1"], f"all were granted: {counts}")
     check(after <= before + 16384, f"{before} bytes became {after} after {PAIRS} pairs")
     # Each new version of a row finds room beside the old one, and no index hears of it.
     hot = server.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'weir' AND "
@@ -234,7 +269,7 @@ def main():
             server.create()
             server.start()
             server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_secrets, test_versions, test_views, test_growth, test_lock, test_restart,
+            for test in (test_roles, test_search_path, test_secrets, test_versions, test_views, test_growth, test_lock, test_restart,
                          test_lax_restart):
                 test(server)
                 print("ok", test.__name__, flush=True)

@@ -227,9 +227,11 @@ static char *write_settings(const struct postgres *pg, bool local)
 	return weir__format_new("SELECT set_config('statement_timeout', '%lld', %s)"
 				", set_config('lock_timeout', '%lld', %s)"
 				", set_config('enable_seqscan', 'off', %s)"
-				", set_config('jit', 'off', %s)%s%s%s%s%s%s",
+				", set_config('jit', 'off', %s)"
+				", set_config('search_path', 'pg_catalog, %s, pg_temp', %s)"
+				"%s%s%s%s%s%s",
 				timeout, is_local, timeout - timeout / 4, is_local, is_local,
-				is_local, more,
+				is_local, pg->schema, is_local, more,
 				commit != NULL ? ", set_config('synchronous_commit', '" : "",
 				commit != NULL ? commit : "", commit != NULL ? "', " : "",
 				commit != NULL ? is_local : "", commit != NULL ? ")" : "");

@@ -34,7 +34,7 @@ static const struct {
 } verbs[WEIR__PG_VERBS] = {
 	[WEIR__PG_ENSURE] = { "ensure", 4, false },
 	[WEIR__PG_LIMIT] = { "set_limit", 4, false },
-	[WEIR__PG_ACQUIRE] = { "acquire", 14, false },
+	[WEIR__PG_ACQUIRE] = { "acquire", 11, false },
 	[WEIR__PG_REQUEST] = { "request", 14, false },
 	[WEIR__PG_POLL] = { "poll", 5, false },
 	[WEIR__PG_WITHDRAW] = { "withdraw", 6, false },
@@ -143,14 +143,18 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 		add_number(values, op->limit);
 	add_number(values, op->weight);
 	add_number(values, microseconds(op->ttl));
-	add_number(values, microseconds(op->max_hold));
+	if (!short_way)
+		add_number(values, microseconds(op->max_hold));
 	add_number(values, op->wait ? silence(pg) : 0);
 	add_number(values, pg->desk.store->bounds.max_waiting);
 	add_text(values, op->owner);
-	add_text(values, op->private_id ? NULL : op->request_id);
+	if (!short_way)
+		add_text(values, op->private_id ? NULL : op->request_id);
 	add_text(values, pg->channel);
 	add_token(values, op->token);
-	add_number(values, call->sent_before ? microseconds(2 * pg->address.timeout) : 0);
+	if (!short_way)
+		add_number(values,
+			   call->sent_before ? microseconds(2 * pg->address.timeout) : 0);
 }
 
 /* The slot of a lease, or a number that no slot has: the asker does not know it, or has been wrong.

@@ -91,17 +91,16 @@ BEGIN
 END $$;
 
 -- Four classes to each doubling, as weir__wait_class().
-CREATE OR REPLACE FUNCTION @schema@.wait_class(wait bigint) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION @schema@.count_wait(p_sem bigint, wait bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-	high integer := 0;
+	high integer := 64 - position(B'1' IN wait::bit(64)); -- the highest bit that is set
+	p_class integer := CASE WHEN wait < 4 THEN greatest(wait, 0)
+		ELSE least((high - 1) * 4 + (wait >> (high - 2) & 3), 127) END;
 BEGIN
-	IF wait < 4 THEN
-		RETURN greatest(wait, 0);
+	UPDATE wait SET waits = waits + 1 WHERE sem = p_sem AND class = p_class;
+	IF NOT FOUND THEN
+		INSERT INTO wait VALUES (p_sem, p_class, 1);
 	END IF;
-	WHILE wait >> (high + 1) > 0 LOOP
-		high := high + 1;
-	END LOOP;
-	RETURN least((high - 1) * 4 + (wait >> (high - 2) & 3), 127);
 END $$;
 
 -- The next free slot when *slot* was the lowest one and is taken.
@@ -109,6 +108,17 @@ CREATE OR REPLACE FUNCTION @schema@.next_slot(slots bit varying, slot integer) R
 BEGIN
 	RETURN slot + coalesce(nullif(position(B'0' IN substring(slots FROM slot + 2)), 0),
 		greatest(length(slots) - slot, 1));
+END $$;
+
+-- Writes a lease into the row of its slot.
+CREATE OR REPLACE FUNCTION @schema@.put(c @schema@.holder) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE holder SET token = c.token, weight = c.weight, fence = c.fence, since = c.since, expires = c.expires,
+		hard_end = c.hard_end, ttl = c.ttl, owner = c.owner, request = c.request, channels = c.channels
+	WHERE sem = c.sem AND slot = c.slot;
+	IF NOT FOUND THEN
+		INSERT INTO holder SELECT c.*;
+	END IF;
 END $$;
 
 -- L2: the fence rises with each grant, the slot is one that nobody has. *c* has the rest.
@@ -130,12 +140,7 @@ BEGIN
 	c.hard_end := CASE WHEN max_hold = 0 THEN 0 ELSE now + max_hold END;
 	c.expires := CASE WHEN max_hold = 0 THEN now + c.ttl ELSE now + least(c.ttl, max_hold) END;
 	h.first := least(h.first, c.expires);
-	UPDATE holder SET token = c.token, weight = c.weight, fence = c.fence, since = c.since, expires = c.expires,
-		hard_end = c.hard_end, ttl = c.ttl, owner = c.owner, request = c.request, channels = c.channels
-	WHERE sem = c.sem AND slot = c.slot;
-	IF NOT FOUND THEN
-		INSERT INTO holder SELECT c.*;
-	END IF;
+	PERFORM put(c);
 END $$;
 
 -- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here.
@@ -155,8 +160,7 @@ BEGIN
 		h.waiting := h.waiting - 1;
 		h.after_wait := h.after_wait + 1;
 		h.slowest := greatest(h.slowest, now - w.since);
-		INSERT INTO wait VALUES (h.id, wait_class(now - w.since), 1)
-		ON CONFLICT (sem, class) DO UPDATE SET waits = wait.waits + 1;
+		PERFORM count_wait(h.id, now - w.since);
 		c.token := w.token;
 		c.weight := w.weight;
 		c.ttl := w.ttl;
@@ -216,7 +220,7 @@ BEGIN
 	RETURN h;
 END $$;
 
--- What every operation begins with. Another server than the one that answered last under this name may not know every
+-- Brings a semaphore up to date. Another server than the one that answered last under this name may not know every
 -- lease that one has granted; nor may the same one after a crash, if commits did not wait for the disk. Nobody is
 -- granted until the longest of them must be over. caution < 0: somebody knows that nothing was lost.
 CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.semaphore, now bigint, p_server text, caution bigint, most bigint)
@@ -249,6 +253,43 @@ BEGIN
 	RETURN h;
 END $$;
 
+-- The row of a semaphore, locked, in which all leases are in rows of their own; its id is NULL if there is none.
+CREATE OR REPLACE FUNCTION @schema@.enter(p_name text) RETURNS @schema@.semaphore LANGUAGE plpgsql AS $$
+DECLARE
+	h semaphore;
+	c holder;
+	ahead_ bigint;
+BEGIN
+	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
+	IF h.sole IS NOT NULL THEN
+		SELECT h.id, 0, h.sole, h.sole_weight, h.fence, h.sole_expires - h.sole_ttl, h.sole_expires, 0, h.sole_ttl,
+			h.sole_owner, NULL, h.sole_channels INTO c;
+		PERFORM put(c);
+		UPDATE semaphore SET sole = NULL, held = sole_weight, low = 1, slots = B'1', first = least(first, sole_expires),
+			calm = least(calm, sole_expires)
+		WHERE name = p_name RETURNING * INTO h;
+	END IF;
+	ahead_ := h.ahead;
+	h := look_at_clock(h);
+	IF h.ahead > ahead_ THEN
+		-- Also if nothing else is to be written: or the clock would stand still until it is where it was.
+		UPDATE semaphore SET ahead = h.ahead, seen = h.seen WHERE name = p_name;
+	END IF;
+	RETURN h;
+END $$;
+
+-- What every operation begins with.
+CREATE OR REPLACE FUNCTION @schema@.start(p_name text, p_server text, caution bigint) RETURNS @schema@.semaphore
+LANGUAGE plpgsql AS $$
+DECLARE
+	h semaphore := enter(p_name);
+BEGIN
+	IF h.id IS NULL THEN
+		RETURN h;
+	END IF;
+	RETURN refresh(h, h.seen + h.ahead, p_server, caution, 2147483647);
+END $$;
+
 -- The lease of a token. Whoever knows its slot need not look for it.
 CREATE OR REPLACE FUNCTION @schema@.holding(h @schema@.semaphore, p_token uuid, p_slot integer, OUT c @schema@.holder)
 LANGUAGE plpgsql AS $$
@@ -271,9 +312,9 @@ BEGIN
 		greatest(least(h.first, CASE WHEN h.closed > now THEN h.closed END) - now, 0)];
 END $$;
 
--- A new semaphore, or the one that somebody else has just made; locked.
+-- Whether it has made a new semaphore; if not, somebody else has just made it.
 CREATE OR REPLACE FUNCTION @schema@.make(p_name text, p_server text, caution bigint,
-	p_permits integer, OUT made boolean, OUT h @schema@.semaphore)
+	p_permits integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
 	reading bigint := clock();
@@ -290,8 +331,7 @@ BEGIN
 			ELSE 0 END
 	FROM store s
 	ON CONFLICT DO NOTHING;
-	made := FOUND;
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
+	RETURN FOUND;
 END $$;
 
 -- A lease is given back, or ended by an operator.
@@ -301,22 +341,18 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	h semaphore;
 	c holder;
-	now bigint;
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-	IF NOT FOUND THEN
+	h := start(p_name, p_server, caution);
+	IF h.id IS NULL THEN
 		RETURN ARRAY[-2];
 	END IF;
-	h := look_at_clock(h);
-	now := h.seen + h.ahead;
-	h := refresh(h, now, p_server, caution, 2147483647);
 	c := holding(h, p_token, p_slot);
 	IF c.token IS NOT NULL THEN
 		h := drop_holder(h, c);
 		IF evicted THEN
 			PERFORM tell('l', c.token, c.channels, NULL);
 		END IF;
-		h := settle(h, now);
+		h := settle(h, h.seen + h.ahead);
 	END IF;
 	PERFORM save(h);
 	RETURN ARRAY[CASE WHEN c.token IS NOT NULL THEN 0 ELSE -116 END];

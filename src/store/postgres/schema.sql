@@ -7,6 +7,11 @@
 -- No column that an acquire or a release changes is in an index, and pages are left half empty: each new version of
 -- a row finds room beside the old one, and the next operation on the page removes what is dead. So nothing grows
 -- under churn, whenever the server gets round to a vacuum.
+--
+-- A lease is a row of holder; but one that is granted while there is no other may be in the row of the semaphore
+-- itself, as its SOLE one, so that most acquires and releases change one row. It has slot 0 and the semaphore's
+-- fence, and counts neither in held, low, slots nor in first. Whoever has more to do than the short ways of
+-- acquire() and release() first makes it one like all others: see enter() in rules.sql.
 
 CREATE TABLE @schema@.store (
 	one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -31,13 +36,11 @@ CREATE TABLE @schema@.semaphore (
 	closed bigint NOT NULL DEFAULT 0, -- nobody is granted before
 	wary bigint NOT NULL DEFAULT 0, -- until then, a request may come that was given up and sent again
 	ahead bigint NOT NULL DEFAULT 0, -- what the server's clock was set back by
-	seen bigint NOT NULL DEFAULT 0, -- the server's clock, when it was last looked at
 	held integer NOT NULL DEFAULT 0,
 	waiting integer NOT NULL DEFAULT 0,
 	low integer NOT NULL DEFAULT 0, -- the lowest slot that is free
 	taken integer NOT NULL DEFAULT 0, -- the slot that was given last
-	fence bigint NOT NULL DEFAULT 0, -- the last one given, and so how many there were
-	ticket bigint NOT NULL DEFAULT 0, -- likewise
+	ticket bigint NOT NULL DEFAULT 0, -- the last one given
 	front bigint NOT NULL DEFAULT 0, -- nobody waits with a lower ticket
 	first bigint NOT NULL DEFAULT 4611686018427387904, -- nothing expires before that, or calm if that is less and not 0
 	calm bigint NOT NULL DEFAULT 0, -- until then nobody waits and nothing is to be thought of; 0: there is
@@ -46,7 +49,16 @@ CREATE TABLE @schema@.semaphore (
 	expired bigint NOT NULL DEFAULT 0,
 	renewals_failed bigint NOT NULL DEFAULT 0,
 	slowest bigint NOT NULL DEFAULT 0, -- the longest wait
-	slots bit varying NOT NULL DEFAULT B'' -- which are taken
+	slots bit varying NOT NULL DEFAULT B'', -- which are taken
+	-- What changes each time is side by side, for the server logs what is between the first and the last difference.
+	seen bigint NOT NULL DEFAULT 0, -- the server's clock, when it was last looked at
+	fence bigint NOT NULL DEFAULT 0, -- the last one given, and so how many there were
+	sole_expires bigint,
+	sole_ttl bigint,
+	sole_weight integer,
+	sole uuid, -- the sole lease's token; NULL: there is none, and the rest of it means nothing
+	sole_owner text,
+	sole_channels text
 ) WITH (fillfactor = 50);
 
 -- A row for each slot that was ever used; it is free when it has no token.
@@ -92,21 +104,29 @@ CREATE TABLE @schema@.wait (
 	PRIMARY KEY (sem, class)
 ) WITH (fillfactor = 50);
 
+-- All leases, wherever they are.
+CREATE VIEW @schema@.lease AS
+SELECT s.name, s.ahead, c.* FROM @schema@.semaphore s JOIN @schema@.holder c ON c.sem = s.id WHERE c.token IS NOT NULL
+UNION ALL
+SELECT name, ahead, id, 0, sole, sole_weight, fence, sole_expires - sole_ttl, sole_expires, 0, sole_ttl, sole_owner, NULL,
+	sole_channels
+FROM @schema@.semaphore WHERE sole IS NOT NULL;
+
 CREATE VIEW @schema@.status AS
-SELECT name, permits, held, round(100.0 * held / nullif(permits, 0), 1) AS percent,
-	(SELECT count(*) FROM @schema@.holder WHERE sem = id AND token IS NOT NULL) AS holders, waiting, fence,
+SELECT name, permits, l.held, round(100.0 * l.held / nullif(permits, 0), 1) AS percent, l.holders, waiting, fence,
 	fence - after_wait AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
 	slowest * interval '1 microsecond' AS longest_wait,
 	CASE WHEN closed > 0 THEN to_timestamp((closed - ahead) / 1e6) END AS closed_until
-FROM @schema@.semaphore;
+FROM @schema@.semaphore s, LATERAL (SELECT coalesce(sum(weight), 0)::integer AS held, count(*) AS holders
+	FROM @schema@.lease WHERE lease.name = s.name) l;
 
 CREATE VIEW @schema@.holders AS
-SELECT s.name, c.slot, c.owner, c.weight, c.fence, to_timestamp((c.since - s.ahead) / 1e6) AS since,
-	to_timestamp((c.expires - s.ahead) / 1e6) AS expires,
-	CASE WHEN c.hard_end > 0 THEN to_timestamp((c.hard_end - s.ahead) / 1e6) END AS ends_at_the_latest,
-	c.request AS request_id, left(c.token::text, 8) AS token
-FROM @schema@.semaphore s JOIN @schema@.holder c ON c.sem = s.id
-WHERE c.token IS NOT NULL AND to_timestamp((c.expires - s.ahead) / 1e6) > clock_timestamp();
+SELECT name, slot, owner, weight, fence, to_timestamp((since - ahead) / 1e6) AS since,
+	to_timestamp((expires - ahead) / 1e6) AS expires,
+	CASE WHEN hard_end > 0 THEN to_timestamp((hard_end - ahead) / 1e6) END AS ends_at_the_latest,
+	request AS request_id, left(token::text, 8) AS token
+FROM @schema@.lease
+WHERE to_timestamp((expires - ahead) / 1e6) > clock_timestamp();
 
 CREATE VIEW @schema@.waiters AS
 SELECT s.name, row_number() OVER (PARTITION BY w.sem ORDER BY w.ticket) AS position, w.owner, w.weight,

@@ -29,14 +29,11 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.ensure(p_name text, p_server text, caution bigint,
 	p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
-DECLARE
-	made boolean;
 BEGIN
 	IF EXISTS (SELECT FROM semaphore WHERE name = p_name) THEN
 		RETURN ARRAY[0];
 	END IF;
-	SELECT m.made INTO made FROM make(p_name, p_server, caution, p_limit) m;
-	RETURN ARRAY[made::integer];
+	RETURN ARRAY[make(p_name, p_server, caution, p_limit)::integer];
 END $$;
 
 CREATE OR REPLACE FUNCTION @schema@.set_limit(p_name text, p_server text, caution bigint,
@@ -47,13 +44,11 @@ DECLARE
 	w waiter;
 	now bigint;
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-	IF NOT FOUND THEN
+	h := start(p_name, p_server, caution);
+	IF h.id IS NULL THEN
 		RETURN ARRAY[-2];
 	END IF;
-	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_server, caution, 2147483647);
 	h.permits := p_limit;
 	FOR w IN SELECT * FROM waiter WHERE sem = h.id AND p_limit > 0 AND weight > p_limit ORDER BY ticket LOOP
 		DELETE FROM waiter WHERE sem = h.id AND ticket = w.ticket;
@@ -65,34 +60,88 @@ BEGIN
 	RETURN ARRAY[0];
 END $$;
 
--- The short way of what happens most: a permit is free, nobody waits, nothing is to be dropped, no id to look up. The
--- answer is 0, slot, fence. limit: NULL if none is insisted on. Every expression costs here, so there are few.
+-- The short ways. What happens most, acquire and release, is tried with as few statements and expressions as there
+-- can be, for each costs; and whatever is not as usual goes the way of rules.sql.
 --
--- The row is locked and changed in one statement. *before* only says that nothing expires yet; the time that the lease
--- counts from is what RETURNING reads, when the lock is held. SET may have read it before: having waited for the lock, the
--- server evaluates that anew only if whoever had it changed the row.
-CREATE OR REPLACE FUNCTION @schema@.acquire(p_name text, p_server text, caution bigint, p_limit integer,
-	p_weight integer, p_ttl bigint, p_max_hold bigint, silence bigint, max_waiting integer, p_owner text,
-	p_request text, p_channel text, p_token uuid, again bigint) RETURNS bigint[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
+-- They run with the rights of the schema's owner, but setting a search_path for each call would cost as much as the
+-- update of a row. So they go the short way only if the caller's is the one that all functions here have, and have
+-- looked at nothing before that could mean something else with another one: names in the first statement are
+-- qualified, and the types of variables are words of the language.
+--
+-- *reading* is the clock before the row is locked. What is done then counts as done at that time: nothing has been
+-- done later, for the row was last changed when the clock was not past it (seen <= reading). Only what a lease lasts
+-- counts from when the lock was had (L10), so acquire looks again: the server evaluates SET anew only if whoever had
+-- the lock has changed the row.
+
+-- There is a sole lease, and whoever asks must wait until it is over. The answer is that of place(); NULL: the case
+-- is another one, and nothing has changed.
+CREATE OR REPLACE FUNCTION @schema@.queue_up(p_name text, p_server text, p_limit integer, p_weight integer, p_ttl bigint,
+	silence bigint, max_waiting integer, p_owner text, p_channel text, p_token uuid, reading bigint) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
 DECLARE
-	before bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	p_sem bigint;
+	p_ticket bigint;
+	now bigint;
+	next bigint;
+BEGIN
+	UPDATE semaphore SET seen = reading, waiting = waiting + 1, ticket = ticket + 1, calm = 0,
+		front = CASE WHEN waiting = 0 THEN ticket + 1 ELSE front END,
+		first = least(first, nullif(calm, 0), reading + ahead + silence)
+	WHERE name = p_name AND sole IS NOT NULL AND silence > 0 AND waiting < max_waiting AND closed = 0
+		AND (waiting > 0 OR sole_weight + p_weight > permits) AND p_weight <= permits AND wary <= reading + ahead
+		AND reading + ahead < least(first, nullif(calm, 0), sole_expires) AND seen <= reading
+		AND permits = coalesce(p_limit, permits) AND server = p_server
+	RETURNING id, ticket, reading + ahead, CASE WHEN waiting = 1 THEN least(first, sole_expires) END
+	INTO p_sem, p_ticket, now, next;
+	IF NOT FOUND THEN
+		RETURN NULL;
+	END IF;
+	INSERT INTO waiter VALUES (p_sem, p_ticket, p_token, p_weight, p_ttl, 0, now, now + silence, p_owner, NULL, p_channel);
+	RETURN ARRAY[1, p_ticket, coalesce(next - now, -1)];
+END $$;
+
+-- A permit is free, nobody waits, nothing is to be dropped, no id to look up. The answer is 0, slot, fence. limit: NULL
+-- if none is insisted on.
+CREATE OR REPLACE FUNCTION @schema@.acquire(p_name text, p_server text, caution bigint, p_limit integer,
+	p_weight integer, p_ttl bigint, silence bigint, max_waiting integer, p_owner text, p_channel text, p_token uuid)
+RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+	reading bigint;
+	late bigint;
+	now bigint;
 	p_sem bigint;
 	p_slot integer;
 	p_fence bigint;
-	now bigint;
 BEGIN
-	UPDATE semaphore SET seen = greatest(before, date_part('epoch', clock_timestamp()) * 1000000), held = held + p_weight,
-		taken = low, low = CASE WHEN low >= length(slots) THEN low + 1 ELSE next_slot(slots, low) END, fence = fence + 1,
-		calm = least(calm, before + ahead + p_ttl),
-		slots = CASE WHEN low >= length(slots) THEN slots || B'1' ELSE set_bit(slots, low, 1) END
-	WHERE name = p_name AND before + ahead < calm AND seen <= before AND held + p_weight <= permits
+	IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'pg_catalog, @schema@, pg_temp' THEN
+		RETURN @schema@.request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, 0, silence, max_waiting,
+			p_owner, NULL, p_channel, p_token, 0);
+	END IF;
+	reading := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+	UPDATE semaphore SET seen = reading, fence = fence + 1, sole = p_token, sole_weight = p_weight, sole_ttl = p_ttl,
+		sole_expires = reading + ahead + p_ttl, sole_owner = p_owner, sole_channels = p_channel
+	WHERE name = p_name AND sole IS NULL AND held = 0 AND reading + ahead < calm AND seen <= reading AND p_weight <= permits
 		AND permits = coalesce(p_limit, permits) AND longest >= p_ttl AND server = p_server
-	RETURNING id, taken, fence, greatest(seen, date_part('epoch', clock_timestamp()) * 1000000) + ahead
+	RETURNING fence, (date_part('epoch', clock_timestamp()) * 1000000)::bigint - reading INTO p_fence, late;
+	IF late < 1000 THEN
+		RETURN ARRAY[0, 0, p_fence];
+	ELSIF FOUND THEN
+		UPDATE semaphore SET seen = seen + late, sole_expires = sole_expires + late WHERE name = p_name;
+		RETURN ARRAY[0, 0, p_fence];
+	END IF;
+	UPDATE semaphore SET seen = reading, held = held + p_weight, taken = low,
+		low = CASE WHEN low >= length(slots) THEN low + 1 ELSE next_slot(slots, low) END, fence = fence + 1,
+		calm = least(calm, reading + ahead + p_ttl),
+		slots = CASE WHEN low >= length(slots) THEN slots || B'1' ELSE set_bit(slots, low, 1) END
+	WHERE name = p_name AND sole IS NULL AND reading + ahead < calm AND seen <= reading AND held + p_weight <= permits
+		AND permits = coalesce(p_limit, permits) AND longest >= p_ttl AND server = p_server
+	RETURNING id, taken, fence, greatest(reading, (date_part('epoch', clock_timestamp()) * 1000000)::bigint) + ahead
 	INTO p_sem, p_slot, p_fence, now;
 	IF NOT FOUND THEN
-		RETURN request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, p_max_hold, silence, max_waiting, p_owner,
-			p_request, p_channel, p_token, again);
+		RETURN coalesce(queue_up(p_name, p_server, p_limit, p_weight, p_ttl, silence, max_waiting, p_owner, p_channel, p_token,
+				reading),
+			request(p_name, p_server, caution, coalesce(p_limit, 0), p_weight, p_ttl, 0, silence, max_waiting, p_owner, NULL,
+				p_channel, p_token, 0));
 	END IF;
 	UPDATE holder SET token = p_token, weight = p_weight, fence = p_fence, since = now, expires = now + p_ttl,
 		hard_end = 0, ttl = p_ttl, owner = p_owner, channels = p_channel
@@ -118,17 +167,17 @@ DECLARE
 	given record;
 	answer bigint[];
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-	IF NOT FOUND THEN
+	h := enter(p_name);
+	IF h.id IS NULL THEN
 		IF p_limit = 0 THEN
 			RETURN ARRAY[-2];
 		END IF;
-		SELECT (m.h).* INTO h FROM make(p_name, p_server, caution, p_limit) m;
+		PERFORM make(p_name, p_server, caution, p_limit);
+		h := enter(p_name);
 	END IF;
 	IF p_limit <> 0 AND h.permits <> 0 AND p_limit <> h.permits THEN
 		RETURN ARRAY[-17, h.permits];
 	END IF;
-	h := look_at_clock(h);
 	now := h.seen + h.ahead;
 	h := refresh(h, now, p_server, caution, 2147483647);
 
@@ -184,8 +233,11 @@ BEGIN
 		h.refused := h.refused + 1;
 		answer := ARRAY[-105];
 	ELSE
-		h.waiting := h.waiting + 1;
 		h.ticket := h.ticket + 1;
+		IF h.waiting = 0 THEN
+			h.front := h.ticket;
+		END IF;
+		h.waiting := h.waiting + 1;
 		h.first := least(h.first, now + silence);
 		INSERT INTO waiter VALUES (h.id, h.ticket, p_token, p_weight, p_ttl, p_max_hold, now, now + silence, p_owner,
 			p_request, p_channel);
@@ -200,7 +252,8 @@ CREATE OR REPLACE FUNCTION @schema@.poll(p_name text, p_server text, caution big
 	tokens uuid[]) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore;
+	h semaphore := enter(p_name);
+	kept semaphore := h;
 	c holder;
 	now bigint;
 	p_ticket bigint;
@@ -208,9 +261,7 @@ DECLARE
 	one bigint[];
 	answers bigint[] := '{}';
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-	IF FOUND THEN
-		h := look_at_clock(h);
+	IF h.id IS NOT NULL THEN
 		now := h.seen + h.ahead;
 		-- Asking is a sign of life, so it comes before anything is dropped for silence.
 		UPDATE waiter SET silent = now + silence
@@ -230,7 +281,9 @@ BEGIN
 		END IF;
 		answers := answers || one || array_fill(0::bigint, ARRAY[10 - cardinality(one)]);
 	END LOOP;
-	PERFORM save(h);
+	IF h IS DISTINCT FROM kept THEN
+		PERFORM save(h);
+	END IF;
 	RETURN answers;
 END $$;
 
@@ -244,13 +297,11 @@ DECLARE
 	now bigint;
 	others text;
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-	IF NOT FOUND THEN
+	h := start(p_name, p_server, caution);
+	IF h.id IS NULL THEN
 		RETURN ARRAY[1];
 	END IF;
-	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_server, caution, 2147483647);
 	SELECT * INTO w FROM waiter WHERE token = p_token AND sem = h.id;
 	IF FOUND THEN
 		others := array_to_string(array_remove(string_to_array(w.channels, ' '), p_channel), ' ');
@@ -279,13 +330,11 @@ DECLARE
 	now bigint;
 	until bigint;
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-	IF NOT FOUND THEN
+	h := start(p_name, p_server, caution);
+	IF h.id IS NULL THEN
 		RETURN ARRAY[-2];
 	END IF;
-	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	h := refresh(h, now, p_server, caution, 2147483647);
 	c := holding(h, p_token, p_slot);
 	IF c.token IS NULL THEN
 		h.renewals_failed := h.renewals_failed + 1;
@@ -305,28 +354,85 @@ BEGIN
 	RETURN lease(c, now);
 END $$;
 
+-- A sole lease is given back while others wait, and the head of the queue can be the next sole one: nobody else fits
+-- beside it. Whether it is; nothing has changed if not.
+CREATE OR REPLACE FUNCTION @schema@.hand_over(p_name text, p_server text, p_token uuid, reading bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+	h record;
+	w record;
+	now bigint;
+	class_ integer;
+BEGIN
+	SELECT id, front, fence + 1 AS fence, least(first, sole_expires) AS first, ahead, longest, permits, waiting INTO h
+	FROM semaphore
+	WHERE name = p_name AND sole = p_token AND waiting > 0 AND closed = 0 AND seen <= reading AND server = p_server
+	FOR UPDATE;
+	now := greatest(reading, clock()) + h.ahead;
+	IF NOT FOUND OR now >= h.first THEN
+		RETURN false;
+	END IF;
+	DELETE FROM waiter
+	WHERE sem = h.id AND ticket = h.front AND weight <= h.permits AND (weight = h.permits OR h.waiting = 1)
+		AND ttl <= h.longest AND max_hold = 0 AND request IS NULL AND strpos(channels, ' ') = 0
+	RETURNING token, weight, ttl, owner, channels, since INTO w;
+	IF NOT FOUND THEN
+		RETURN false;
+	END IF;
+	UPDATE semaphore SET seen = now - ahead, fence = h.fence, waiting = waiting - 1, front = front + 1,
+		after_wait = after_wait + 1, slowest = greatest(slowest, now - w.since),
+		calm = CASE WHEN waiting > 1 OR wary > now THEN 0 ELSE first END,
+		sole = w.token, sole_weight = w.weight, sole_ttl = w.ttl, sole_expires = now + w.ttl, sole_owner = w.owner,
+		sole_channels = w.channels
+	WHERE name = p_name;
+	PERFORM count_wait(h.id, now - w.since);
+	PERFORM tell('g', w.token, w.channels, ARRAY[0, w.weight, 0, h.fence, w.ttl, -1, w.ttl]);
+	RETURN true;
+END $$;
+
 -- slot, weight: of the lease; 2147483647 if that is not known. If they are wrong, it is tried again without.
 CREATE OR REPLACE FUNCTION @schema@.release(p_name text, p_server text, caution bigint, p_token uuid, p_slot integer,
 	p_weight integer) RETURNS bigint[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
-	before bigint := date_part('epoch', clock_timestamp()) * 1000000;
+	reading bigint;
 	p_sem bigint;
 BEGIN
-	-- The short way: the lease is live, nobody waits, nothing is to be dropped.
-	UPDATE semaphore SET seen = before, held = held - p_weight, low = CASE WHEN held = p_weight THEN 0 ELSE least(low, p_slot) END,
+	IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) 'pg_catalog, @schema@, pg_temp' THEN
+		RETURN @schema@.long_release(p_name, p_server, caution, p_token, p_slot);
+	END IF;
+	reading := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+	IF p_slot = 0 THEN
+		UPDATE semaphore SET seen = reading, sole = NULL
+		WHERE name = p_name AND sole = p_token AND reading + ahead < sole_expires AND reading + ahead < calm
+			AND seen <= reading AND server = p_server;
+		IF FOUND OR hand_over(p_name, p_server, p_token, reading) THEN
+			RETURN ARRAY[0];
+		END IF;
+	END IF;
+	UPDATE semaphore SET seen = reading, held = held - p_weight,
+		low = CASE WHEN held = p_weight THEN 0 ELSE least(low, p_slot) END,
 		slots = CASE WHEN held = p_weight THEN B'' ELSE set_bit(slots, p_slot, 0) END
-	WHERE name = p_name AND before + ahead < calm AND seen <= before AND server = p_server AND p_slot < length(slots)
+	WHERE name = p_name AND sole IS NULL AND reading + ahead < calm AND seen <= reading AND server = p_server
+		AND p_slot < length(slots)
 	RETURNING id INTO p_sem;
-	IF NOT FOUND THEN
-		RETURN finish(p_name, p_server, caution, p_token, p_slot, false);
+	IF FOUND THEN
+		UPDATE holder SET token = NULL, request = NULL
+		WHERE sem = p_sem AND slot = p_slot AND token = p_token AND weight = p_weight;
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'no such lease in slot %', p_slot USING ERRCODE = 'WE001';
+		END IF;
+		RETURN ARRAY[0];
 	END IF;
-	UPDATE holder SET token = NULL, request = NULL
-	WHERE sem = p_sem AND slot = p_slot AND token = p_token AND weight = p_weight;
-	IF NOT FOUND THEN
-		RAISE EXCEPTION 'no such lease in slot %', p_slot USING ERRCODE = 'WE001';
-	END IF;
-	RETURN ARRAY[0];
+	RETURN finish(p_name, p_server, caution, p_token, p_slot, false);
+END $$;
+
+-- For a caller with another search_path.
+CREATE OR REPLACE FUNCTION @schema@.long_release(p_name text, p_server text, caution bigint, p_token uuid, p_slot integer)
+RETURNS bigint[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
+BEGIN
+	RETURN finish(p_name, p_server, caution, p_token, p_slot, false);
 END $$;
 
 CREATE OR REPLACE FUNCTION @schema@.evict(p_name text, p_server text, caution bigint, p_token uuid)
@@ -355,11 +461,12 @@ BEGIN
 		END IF;
 	END IF;
 	-- In the order of names, as every transaction that locks several.
-	FOR due IN SELECT name FROM semaphore WHERE first <= reading + ahead ORDER BY name LOOP
+	FOR due IN SELECT name FROM semaphore
+		WHERE first <= reading + ahead OR (sole IS NOT NULL AND sole_expires <= reading + ahead) ORDER BY name
+	LOOP
 		EXIT WHEN reaped_ >= most;
-		SELECT * INTO h FROM semaphore WHERE name = due FOR UPDATE;
-		CONTINUE WHEN NOT FOUND;
-		h := look_at_clock(h);
+		h := enter(due);
+		CONTINUE WHEN h.id IS NULL;
 		before := h.expired;
 		h := refresh(h, h.seen + h.ahead, p_server, caution, most - reaped_);
 		reaped_ := reaped_ + h.expired - before;
@@ -390,21 +497,19 @@ BEGIN
 	SELECT * INTO h FROM semaphore WHERE name = p_name;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	IF now >= h.first OR (h.closed > 0 AND now >= h.closed) THEN
-		SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
-		h := look_at_clock(h);
+	IF now >= h.first OR (h.closed > 0 AND now >= h.closed) OR (h.sole IS NOT NULL AND now >= h.sole_expires) THEN
+		h := start(p_name, p_server, caution);
 		now := h.seen + h.ahead;
-		h := refresh(h, now, p_server, caution, 2147483647);
 		PERFORM save(h);
 	END IF;
 	RETURN QUERY SELECT * FROM (
-	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, (SELECT count(*) FROM holder WHERE sem = s.id AND token IS NOT NULL),
-		s.waiting, s.fence, s.fence - s.after_wait, s.after_wait, s.refused, s.expired,
+	SELECT 0 AS kind, ARRAY[now, s.permits, s.held + CASE WHEN s.sole IS NULL THEN 0 ELSE s.sole_weight END,
+		(SELECT count(*) FROM lease l WHERE l.name = p_name), s.waiting, s.fence, s.fence - s.after_wait, s.after_wait, s.refused, s.expired,
 		s.renewals_failed, s.slowest] AS numbers, NULL::uuid, NULL::text, NULL::text
 	FROM semaphore s WHERE s.name = p_name
 	UNION ALL SELECT 1, ARRAY[class, waits], NULL, NULL, NULL FROM wait WHERE sem = h.id
 	UNION ALL SELECT 2, ARRAY[c.weight, c.slot, c.fence, c.since, c.expires, c.hard_end, c.ttl], c.token, c.owner, c.request
-	FROM holder c WHERE c.sem = h.id AND c.token IS NOT NULL
+	FROM lease c WHERE c.name = p_name
 	UNION ALL SELECT 3, ARRAY[w.weight, w.ticket, w.since], w.token, w.owner, w.request FROM waiter w WHERE w.sem = h.id
 	) AS every ORDER BY every.kind, every.numbers[2];
 END $$;
