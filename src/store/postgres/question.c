@@ -153,8 +153,7 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 	add_text(values, pg->channel);
 	add_token(values, op->token);
 	if (!short_way)
-		add_number(values,
-			   call->sent_before ? microseconds(2 * pg->address.timeout) : 0);
+		add_number(values, call->sent_before ? microseconds(2 * pg->address.timeout) : 0);
 }
 
 /* The slot of a lease, or a number that no slot has: the asker does not know it, or has been wrong.
