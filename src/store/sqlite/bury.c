@@ -27,7 +27,7 @@ enum weir__life weir__lite_claim_life(struct weir__lite *lite, struct weir__view
 	watched = weir__lite_watched_process(lite, &claim->who);
 	if (watched == NULL && holds)
 		watched = weir__lite_watched_lease(lite, claim->claim.token);
-	if (watched != NULL && !weir__lite_watched_has_ended(watched)) {
+	if (watched != NULL) {
 		if (view != NULL)
 			weir__lite_watch_add(view, watched);
 		return watched->pid != 0 ? WEIR__ALIVE : WEIR__UNKNOWN;

@@ -429,8 +429,6 @@ void weir__lite_look_set(struct weir__lite *lite);
 struct weir__watched *weir__lite_watched_process(struct weir__lite *lite,
 						 const struct weir__who *who);
 struct weir__watched *weir__lite_watched_lease(struct weir__lite *lite, const uint8_t *token);
-/* Whether it is over, although nobody has been told yet. */
-bool weir__lite_watched_has_ended(const struct weir__watched *watched);
 void weir__lite_watch_add(struct weir__view *view, struct weir__watched *watched);
 /* Takes the descriptor. One of `who` and `token` is not NULL. */
 void weir__lite_watch_new(struct weir__lite *lite, struct weir__view *view,

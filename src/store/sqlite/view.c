@@ -8,7 +8,6 @@
  * One that was LEFT has nobody who waits. The timer that was set for it comes all the same, and
  * closes it: whoever was granted does not wait for that.
  */
-#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -195,13 +194,6 @@ struct weir__watched *weir__lite_watched_lease(struct weir__lite *lite, const ui
 	       (watched->pid != 0 || memcmp(watched->token, token, WEIR_TOKEN_SIZE) != 0))
 		watched = watched->next;
 	return watched;
-}
-
-bool weir__lite_watched_has_ended(const struct weir__watched *watched)
-{
-	struct pollfd end = { .fd = watched->watch.fd, .events = POLLIN };
-
-	return poll(&end, 1, 0) == 1;
 }
 
 void weir__lite_watch_add(struct weir__view *view, struct weir__watched *watched)
