@@ -3,6 +3,7 @@
 #include "support/other.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 /* Longer than any machine is busy; shorter than a heartbeat and a TTL of these tests, so that
@@ -187,7 +188,46 @@ TEST(who_has_waited_watches_nobody_any_more)
 	weir_store_close(store);
 }
 
-other_fn *const other_parts[] = { wait_then_say, wait_without_descriptors, NULL };
+static void hold_two(int from, int to)
+{
+	struct weir_store *store = lite_open();
+
+	(void)lite_acquire(store, "a", 1, 0);
+	(void)lite_acquire(store, "b", 1, 0);
+	other_says(to);
+	other_hears(from);
+}
+
+static void *wait_in_thread(void *store)
+{
+	weir_lease_unref(lite_acquire(store, "a", 1, LONG));
+	return NULL;
+}
+
+/* Who waits for one thing has the holder watched, and hears of its end a little later; who tries
+ * another meanwhile is not turned away because of the dead. */
+TEST(a_try_sees_a_death_before_the_news_of_it_L11)
+{
+	struct weir_store *store = lite_open();
+
+	for (int i = 0; i < 20; i++) {
+		struct other holder = other_start(hold_two);
+		struct weir_lease *lease;
+		pthread_t thread;
+
+		other_await(&holder);
+		assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, store), 0);
+		await_open(getpid(), "pidfd", 1);
+		other_kill(&holder);
+		assert_int_equal(lite_try(store, "b", &lease), 0);
+		weir_lease_unref(lease);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		await_open(getpid(), "pidfd", 0);
+	}
+	weir_store_close(store);
+}
+
+other_fn *const other_parts[] = { wait_then_say, wait_without_descriptors, hold_two, NULL };
 
 int main(int argc, char **argv)
 {
@@ -197,6 +237,7 @@ int main(int argc, char **argv)
 		MESSAGE_TEST(a_long_path_is_no_obstacle_L8),
 		MESSAGE_TEST(who_had_no_descriptors_hears_later),
 		MESSAGE_TEST(a_child_has_none_of_many_locks_CHECKLIST_73),
+		LITE_TEST(a_try_sees_a_death_before_the_news_of_it_L11),
 		LITE_TEST(who_has_waited_watches_nobody_any_more),
 	};
 

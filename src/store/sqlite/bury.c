@@ -7,9 +7,18 @@
  *
  * Watches make it quick. Without them, each look does the same.
  */
+#include <poll.h>
+
 #include "store/sqlite/lite.h"
 
 enum { CHECKED_MAX = 1024 };
+
+static bool has_ended(const struct weir__watched *watched)
+{
+	struct pollfd end = { .fd = watched->watch.fd, .events = POLLIN };
+
+	return poll(&end, 1, 0) == 1;
+}
 
 /* Whether this claim's process lives; UNKNOWN when that is not what keeps the claim. What may end
  * is watched by the view. */
@@ -27,7 +36,8 @@ enum weir__life weir__lite_claim_life(struct weir__lite *lite, struct weir__view
 	watched = weir__lite_watched_process(lite, &claim->who);
 	if (watched == NULL && holds)
 		watched = weir__lite_watched_lease(lite, claim->claim.token);
-	if (watched != NULL) {
+	/* Views hear of its end; who asks just once may be here before the news. */
+	if (watched != NULL && (view != NULL || !has_ended(watched))) {
 		if (view != NULL)
 			weir__lite_watch_add(view, watched);
 		return watched->pid != 0 ? WEIR__ALIVE : WEIR__UNKNOWN;
