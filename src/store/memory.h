@@ -93,6 +93,10 @@ extern const struct weir__book weir__memory_book;
 
 uint64_t weir__memory_id_hash(const struct weir__memory_rec *rec, const char *id);
 
+/* How many were reaped; 0 or a negative errno. */
+int weir__memory_reap(struct weir_store *store, uint32_t max);
+int weir__memory_list(struct weir_store *store, struct weir__op *op);
+
 /* Puts the answer into an operation and it among those to be answered. */
 void weir__memory_answer(struct weir__memory_shard *shard, struct weir__op *op, int result);
 

@@ -1,217 +1,7 @@
-/* conformance: tapes of random operations, run on the store and on the rule book.
- *
- * Every answer and, after each step, the whole picture is compared: who holds which slot, who waits
- * at which place, fences by their order, the counters. Those who wait are tasks, so that they can
- * be withdrawn at any time. Steps go through one handle or the other.
- *
- * Time. A lease lives long or briefly. The rule book's clock counts the steps, and jumps in those
- * that sleep until all brief ones have expired. If the machine was so slow that a brief one may
- * have expired before, the tape is given up, and the next one is played. That a brief one cannot
- * have expired yet is known only from when the step that granted it began.
- *
- * What is wrong is noted, the tape ends, and the test fails outside of the tasks: cmocka leaves by
- * longjmp, which no scheduler survives. */
-#define LITTLE_CLAIMS 48
-#include "conformance/suite.h"
-#include "support/little_book.h"
-#include "support/stress.h"
-#include "support/tasks.h"
+/* conformance: the steps of tapes, and playing them. See tape.h. */
+#include "conformance/tape.h"
 
 #include <stdlib.h>
-
-enum {
-	MOST_LIVE = 10,
-	STEPS = 120,
-	MODEL_LONG = 10000000,
-	MODEL_BRIEF = 1000,
-	SILENCE = 100000000
-};
-
-struct player {
-	bool used, waits;
-	uint32_t number; /* names the request and the token in the book */
-	char request_id[24];
-	struct weir_request request;
-	struct weir_store *in;
-	struct weir_lease *lease;
-	struct weir_lease *again; /* what a retry found: to drop it would be to give it back */
-	struct weir_future *task;
-	uint8_t token[WEIR_TOKEN_SIZE]; /* in the book */
-	uint64_t model_fence;
-};
-
-struct tape {
-	struct rng rng;
-	const char *name;
-	struct little_book book;
-	weir_time now;         /* the book's */
-	weir_time step_began;  /* the real one, as the next two */
-	weir_time brief_until; /* by when the first brief one may expire; 0: there is none */
-	weir_time brief_gone;  /* by when the last one has */
-	bool too_slow;
-	bool wrong;
-	uint32_t next;
-	struct player players[MOST_LIVE];
-	struct {
-		uint64_t model, real;
-	} fences[STEPS];
-	size_t n_fences;
-	uint64_t seed;
-};
-
-static struct weir_store *either(struct tape *tape)
-{
-	return rng_one_in(&tape->rng, 2) ? store : other;
-}
-
-static struct weir__claim *claim_of(struct tape *tape, const struct player *player)
-{
-	return little_by_token(&tape->book.rec, player->token);
-}
-
-static void drop_player(struct player *player)
-{
-	weir_lease_unref(player->lease);
-	weir_lease_unref(player->again);
-	weir_future_unref(player->task);
-	*player = (struct player){ 0 };
-}
-
-static bool is_brief(const struct player *player)
-{
-	return player->request.ttl == BRIEF;
-}
-
-/* What the store said is what the rule book says, unless time has run away. */
-static bool late(const struct tape *tape)
-{
-	return tape->brief_until != 0 && weir_now() > tape->brief_until - 5 * WEIR_MS;
-}
-
-static bool is_over(const struct tape *tape)
-{
-	return tape->too_slow || tape->wrong;
-}
-
-static void agree_at(struct tape *tape, int line, int64_t said, int64_t expected)
-{
-	if (said == expected || is_over(tape))
-		return;
-	if (late(tape)) {
-		tape->too_slow = true;
-		return;
-	}
-	(void)fprintf(stderr, "tapes.c:%d: %lld, not %lld, in tape %llu\n", line, (long long)said,
-		      (long long)expected, (unsigned long long)tape->seed);
-	tape->wrong = true;
-}
-
-#define agree(tape, said, expected) agree_at(tape, __LINE__, (int64_t)(said), (int64_t)(expected))
-
-/* ---- grants -------------------------------------------------------------------------------------
- */
-
-static void compare_grant(struct tape *tape, struct player *player, const struct weir__claim *claim)
-{
-	struct weir_lease_info info;
-
-	if (is_over(tape) || player->lease == NULL)
-		return;
-	info = info_of(player->lease);
-	agree(tape, info.slot, claim->slot);
-	agree(tape, info.weight, claim->weight);
-	agree(tape, strcmp(info.request_id, player->request_id), 0);
-	for (size_t i = 0; i < tape->n_fences; i++)
-		agree(tape, tape->fences[i].model < claim->fence,
-		      tape->fences[i].real < info.fence);
-	tape->fences[tape->n_fences].model = claim->fence;
-	tape->fences[tape->n_fences++].real = info.fence;
-	player->waits = false;
-	player->model_fence = claim->fence;
-}
-
-/* What the store says to a request that the rule book has answered. One that is not answered is
- * left alone, for its task still writes into the player. */
-static bool is_answered(struct tape *tape, struct player *player, int expected)
-{
-	weir_time patience = weir_after(60 * WEIR_SECOND);
-
-	while (!weir_future_done(player->task) && weir_now() < patience && !late(tape))
-		(void)weir_wait(player->task, weir_after(50 * WEIR_MS), NULL);
-	agree(tape, weir_future_done(player->task), true);
-	if (!weir_future_done(player->task))
-		return false;
-	agree(tape, weir_wait(player->task, WEIR_NEVER, NULL), expected);
-	return true;
-}
-
-/* What the last step did to those who wait: the store must have told them the same. */
-static void deliver(struct tape *tape)
-{
-	for (size_t i = 0; i < MOST_LIVE; i++) {
-		struct player *player = &tape->players[i];
-		struct weir__claim *claim;
-
-		if (!player->used || !player->waits)
-			continue;
-		claim = claim_of(tape, player);
-		if (claim != NULL && claim->state == WEIR__WAITING)
-			continue;
-		if (!is_answered(tape, player, claim != NULL ? 0 : -E2BIG))
-			continue;
-		if (claim != NULL)
-			compare_grant(tape, player, claim);
-		else
-			drop_player(player);
-	}
-	little_forget(&tape->book);
-}
-
-/* ---- the picture --------------------------------------------------------------------------------
- */
-
-static const struct player *by_request_id(const struct tape *tape, const char *request_id)
-{
-	for (size_t i = 0; i < MOST_LIVE; i++)
-		if (tape->players[i].used && strcmp(tape->players[i].request_id, request_id) == 0)
-			return &tape->players[i];
-	return NULL;
-}
-
-static void compare_picture(struct tape *tape)
-{
-	struct weir__rec *rec = &tape->book.rec;
-	struct seen seen;
-	uint32_t position = 0;
-
-	look(either(tape), tape->name, &seen);
-	agree(tape, seen.found, true);
-	agree(tape, seen.info.limit, rec->limit);
-	agree(tape, seen.info.held, rec->held);
-	agree(tape, seen.n_holders, rec->holders);
-	agree(tape, seen.n_waiters, rec->waiting);
-	agree(tape, seen.info.granted_at_once, rec->counters.at_once);
-	agree(tape, seen.info.granted_after_wait, rec->counters.after_wait);
-	agree(tape, seen.info.refused, rec->counters.refused);
-	agree(tape, seen.info.expired, rec->counters.expired);
-	for (struct weir__claim *claim = little_head(rec); claim != NULL;
-	     claim = little_after(rec, claim), position++) {
-		agree(tape, strcmp(seen.waiters[position].request_id, claim->request_id), 0);
-		agree(tape, seen.waiters[position].position, position + 1);
-		agree(tape, seen.waiters[position].weight, claim->weight);
-	}
-	for (uint32_t i = 0; i < seen.n_holders; i++) {
-		const struct player *player = by_request_id(tape, seen.holders[i].request_id);
-		const struct weir__claim *claim = player != NULL ? claim_of(tape, player) : NULL;
-
-		agree(tape, claim != NULL, true);
-		if (claim == NULL)
-			return;
-		agree(tape, claim->state, WEIR__HOLDING);
-		agree(tape, seen.holders[i].slot, claim->slot);
-		agree(tape, i == 0 || seen.holders[i].slot > seen.holders[i - 1].slot, true);
-	}
-}
 
 /* ---- steps --------------------------------------------------------------------------------------
  */
@@ -239,7 +29,7 @@ static struct player *new_player(struct tape *tape)
 			continue;
 		player->used = true;
 		player->number = ++tape->next;
-		player->in = either(tape);
+		player->in = tape_either(tape);
 		(void)snprintf(player->request_id, sizeof(player->request_id), "r%u",
 			       player->number);
 		memcpy(player->token, &player->number, sizeof(player->number));
@@ -278,11 +68,11 @@ static void request(struct tape *tape)
 
 	if (player == NULL || claim == NULL) {
 		if (player != NULL)
-			drop_player(player);
+			player_drop(player);
 		return;
 	}
 	claim->weight = player->request.weight;
-	claim->ttl = is_brief(player) ? MODEL_BRIEF : MODEL_LONG;
+	claim->ttl = player_is_brief(player) ? MODEL_BRIEF : MODEL_LONG;
 	claim->request_id = player->request_id;
 	memcpy(claim->token, player->token, WEIR_TOKEN_SIZE);
 	expected = weir__rules_request(&tape->book.rec, tape->now, claim, wait, SILENCE, &got);
@@ -292,13 +82,13 @@ static void request(struct tape *tape)
 		player->waits = true;
 		until_asked(tape, player);
 		agree(tape, weir_future_done(player->task), false);
-	} else if (is_answered(tape, player, expected)) {
+	} else if (tape_is_answered(tape, player, expected)) {
 		if (expected == 0)
-			compare_grant(tape, player, got);
+			tape_compare_grant(tape, player, got);
 		else
-			drop_player(player);
+			player_drop(player);
 	}
-	if (expected == 0 && is_brief(player))
+	if (expected == 0 && player_is_brief(player))
 		note_brief(tape, asked);
 }
 
@@ -310,17 +100,17 @@ static void withdraw(struct tape *tape, struct player *player)
 	      0);
 	(void)weir_cancel(player->task);
 	agree(tape, weir_wait(player->task, WEIR_NEVER, NULL), -ECANCELED);
-	drop_player(player);
+	player_drop(player);
 }
 
 static void renew(struct tape *tape, struct player *player)
 {
 	struct weir__claim *got;
 	int expected = weir__rules_renew(&tape->book.rec, tape->now, player->token,
-					 is_brief(player) ? MODEL_BRIEF : MODEL_LONG, &got);
+					 player_is_brief(player) ? MODEL_BRIEF : MODEL_LONG, &got);
 
 	agree(tape, weir_renew(player->lease, 0), expected);
-	if (is_brief(player))
+	if (player_is_brief(player))
 		note_brief(tape, tape->brief_until - BRIEF); /* the earliest is as early as ever */
 }
 
@@ -331,7 +121,7 @@ static void release(struct tape *tape, struct player *player)
 	agree(tape, weir_release(player->lease), expected);
 	if (rng_one_in(&tape->rng, 2))
 		agree(tape, weir_release(player->lease), -ESTALE);
-	drop_player(player);
+	player_drop(player);
 }
 
 static void evict(struct tape *tape, struct player *player)
@@ -339,10 +129,10 @@ static void evict(struct tape *tape, struct player *player)
 	struct weir_lease_info info = info_of(player->lease);
 	int expected = weir__rules_evict(&tape->book.rec, tape->now, player->token);
 
-	agree(tape, weir_evict(either(tape), tape->name, info.token), expected);
+	agree(tape, weir_evict(tape_either(tape), tape->name, info.token), expected);
 	while (weir_lease_held(player->lease))
 		(void)weir_sleep(100 * WEIR_US);
-	drop_player(player);
+	player_drop(player);
 }
 
 /* The same request id again, from anywhere, finds the lease or, as a try, nothing. */
@@ -356,12 +146,12 @@ static void retry(struct tape *tape, struct player *player)
 	struct weir_lease *found = NULL;
 	int expected;
 
-	if (player->again != NULL || claim_of(tape, player) == NULL ||
-	    (!player->waits && claim_of(tape, player)->expires <= tape->now))
+	if (player->again != NULL || tape_claim_of(tape, player) == NULL ||
+	    (!player->waits && tape_claim_of(tape, player)->expires <= tape->now))
 		return; /* it would be a new request, by nobody */
 	again.deadline = 0;
 	expected = weir__rules_request(&tape->book.rec, tape->now, &claim, false, SILENCE, &got);
-	agree(tape, weir_acquire(either(tape), &again, &found), expected);
+	agree(tape, weir_acquire(tape_either(tape), &again, &found), expected);
 	if (found == NULL)
 		return;
 	player->again = found;
@@ -374,7 +164,7 @@ static void retry(struct tape *tape, struct player *player)
 static void resize(struct tape *tape, uint32_t limit)
 {
 	agree(tape, weir__rules_resize(&tape->book.rec, tape->now, limit), 0);
-	agree(tape, weir_set_limit(either(tape), tape->name, limit), 0);
+	agree(tape, weir_set_limit(tape_either(tape), tape->name, limit), 0);
 }
 
 /* How many brief ones are held, and when the last of them expires in the book. */
@@ -422,8 +212,8 @@ static void expire(struct tape *tape)
 		return;
 	if (pause)
 		resize(tape, 0);
-	tape->too_slow = tape->too_slow || late(tape);
-	if (is_over(tape))
+	tape->too_slow = tape->too_slow || tape_is_late(tape);
+	if (tape_is_over(tape))
 		return;
 	(void)weir_sleep_until(tape->brief_gone + 20 * WEIR_MS);
 	while ((claim = little_first_to_expire(&tape->book.rec)) != NULL &&
@@ -479,7 +269,7 @@ static void clear(struct tape *tape)
 			(void)weir_wait(player->task, WEIR_NEVER, NULL);
 		if (player->lease != NULL)
 			(void)weir_release(player->lease);
-		drop_player(player);
+		player_drop(player);
 	}
 	weir__slots_done(&tape->book.rec.slots);
 }
@@ -490,21 +280,21 @@ TASK(play)
 
 	agree(tape, weir_ensure(store, tape->name, 3), 1);
 	agree(tape, weir__rules_resize(&tape->book.rec, tape->now, 3), 0);
-	for (int i = 0; i < STEPS && !is_over(tape); i++) {
+	for (int i = 0; i < STEPS && !tape_is_over(tape); i++) {
 		step(tape);
 		if (tape->brief_until != 0 && weir_now() > tape->brief_until - BRIEF / 2) {
 			/* Before they expire, let them; if it is too late for that, give up. */
-			if (late(tape)) {
+			if (tape_is_late(tape)) {
 				tape->too_slow = true;
 				break;
 			}
 			note_grants(tape, tape->step_began);
-			deliver(tape);
+			tape_deliver(tape);
 			expire(tape);
 		}
 		note_grants(tape, tape->step_began);
-		deliver(tape);
-		compare_picture(tape);
+		tape_deliver(tape);
+		tape_compare_picture(tape);
 	}
 	clear(tape);
 	return 0;

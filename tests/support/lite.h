@@ -69,6 +69,12 @@ static inline int lite_try(struct weir_store *store, const char *name, struct we
 	return weir_acquire(store, &(struct weir_request){ .name = name }, lease);
 }
 
+static inline void lite_release(struct weir_lease *lease)
+{
+	assert_int_equal(weir_release(lease), 0);
+	weir_lease_unref(lease);
+}
+
 static inline struct weir_lease_info lite_info(const struct weir_lease *lease)
 {
 	struct weir_lease_info info;

@@ -1,9 +1,12 @@
-/* support: other processes that use the same store in a file, and can be killed. */
+/* support: other processes that use the same store in a file, and can be killed.
+ *
+ * A test starts one, waits for its word, and lets it go on. */
 #ifndef TESTS_SUPPORT_OTHER_H
 #define TESTS_SUPPORT_OTHER_H
 
 #include "support/lite.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 
@@ -118,6 +121,68 @@ static inline void other_stop(const struct other *other)
 	assert_int_equal(waitpid(other->pid, &status, WUNTRACED), other->pid);
 	assert_true(WIFSTOPPED(status));
 	close(fd);
+}
+
+static inline void other_finish(struct other *other)
+{
+	other_await(other);
+	other_go_on(other);
+	assert_int_equal(other_end(other), 0);
+}
+
+/* ---- what many of them do -------------------------------------------------------------------- */
+
+/* Longer than any machine is busy; shorter than a heartbeat and a TTL of these tests, so that
+ * whoever had to wait for one of those fails. */
+#define OTHER_LONG weir_after(60 * WEIR_SECOND)
+
+static inline int other_setup(void **state)
+{
+	int error = lite_setup(state);
+
+	strcat(lite_url, "&heartbeat=2m&default_ttl=10m");
+	return error;
+}
+
+#define OTHER_TEST(name) cmocka_unit_test_setup_teardown(name, other_setup, lite_teardown)
+
+static inline void other_holds(int from, int to)
+{
+	struct weir_store *store = lite_open();
+
+	(void)lite_acquire(store, "a", 1, OTHER_LONG);
+	other_says(to);
+	other_hears(from);
+	weir_store_close(store);
+}
+
+static inline void other_waits(int from, int to)
+{
+	struct weir_store *store = lite_open();
+	struct weir_lease *lease = lite_acquire(store, "a", 1, OTHER_LONG);
+
+	other_says(to);
+	other_hears(from);
+	if (weir_release(lease) != 0)
+		_exit(7);
+	weir_lease_unref(lease);
+	weir_store_close(store);
+}
+
+/* Two of them, lock and reserve, are always there. */
+static inline int files_in_live(void)
+{
+	char path[160];
+	DIR *directory;
+	int count = 0;
+
+	snprintf(path, sizeof(path), "%s-live", lite_path);
+	directory = opendir(path);
+	assert_non_null(directory);
+	while (readdir(directory) != NULL)
+		count++;
+	closedir(directory);
+	return count - 2;
 }
 
 #endif

@@ -79,11 +79,7 @@ void weir__wire_close(struct weir__wire *wire)
 		weir__hiredis.redisReaderFree(wire->reader);
 	wire->reader = NULL;
 	weir__tls_done(wire);
-	if (wire->out != NULL)
-		explicit_bzero(wire->out, wire->out_room); /* a password may have been in it */
-	free(wire->out);
-	wire->out = NULL;
-	wire->out_begin = wire->out_end = wire->out_room = 0;
+	weir__out_done(&wire->out);
 	wire->awaited = 0;
 	wire->timed = false;
 	wire->failed = false;
@@ -329,70 +325,12 @@ static void shake_hands(struct weir__wire *wire)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static bool make_room(struct weir__wire *wire, size_t size)
-{
-	size_t used = wire->out_end - wire->out_begin;
-	size_t room = wire->out_room != 0 ? wire->out_room : WEIR__WIRE_READ;
-
-	if (wire->out_room - wire->out_end >= size)
-		return true;
-	if (wire->out_begin != 0) {
-		memmove(wire->out, wire->out + wire->out_begin, used);
-		wire->out_begin = 0;
-		wire->out_end = used;
-	}
-	while (room - used < size)
-		room *= 2;
-	if (room != wire->out_room) {
-		char *out = realloc(wire->out, room);
-
-		if (out == NULL)
-			return false;
-		wire->out = out;
-		wire->out_room = room;
-	}
-	return true;
-}
-
-static void add(struct weir__wire *wire, const char *bytes, size_t size)
-{
-	memcpy(wire->out + wire->out_end, bytes, size);
-	wire->out_end += size;
-}
-
-static void add_count(struct weir__wire *wire, char kind, size_t count)
-{
-	char digits[24];
-	size_t at = sizeof(digits);
-
-	digits[--at] = '\n';
-	digits[--at] = '\r';
-	do {
-		digits[--at] = (char)('0' + count % 10);
-		count /= 10;
-	} while (count != 0);
-	digits[--at] = kind;
-	add(wire, digits + at, sizeof(digits) - at);
-}
-
 void weir__wire_send(struct weir__wire *wire, size_t n, const char *const *parts,
 		     const size_t *size)
 {
-	size_t all = 32;
-
-	for (size_t i = 0; i < n; i++)
-		all += 32 + (size != NULL ? size[i] : strlen(parts[i]));
-	if (wire->failed || !make_room(wire, all)) {
+	if (wire->failed || !weir__out_add(&wire->out, n, parts, size)) {
 		wire->failed = true;
 		return;
-	}
-	add_count(wire, '*', n);
-	for (size_t i = 0; i < n; i++) {
-		size_t part = size != NULL ? size[i] : strlen(parts[i]);
-
-		add_count(wire, '$', part);
-		add(wire, parts[i], part);
-		add(wire, "\r\n", 2);
 	}
 	if (wire->awaited++ == 0) {
 		wire->deadline = weir__time_add(weir__boottime(), wire->address->timeout);
@@ -429,13 +367,10 @@ bool weir__wire_try_flush(struct weir__wire *wire)
 
 	if (wire->failed || wire->state != WEIR__WIRE_UP || wire->watched_for_room)
 		return false;
-	done = put_bytes(wire, wire->out + wire->out_begin, wire->out_end - wire->out_begin);
+	done = put_bytes(wire, weir__out_first(&wire->out), weir__out_left(&wire->out));
 	if (done > 0)
-		wire->out_begin += (size_t)done;
-	if (wire->out_begin < wire->out_end)
-		return false;
-	wire->out_begin = wire->out_end = 0;
-	return true;
+		weir__out_wrote(&wire->out, (size_t)done);
+	return weir__out_left(&wire->out) == 0;
 }
 
 void weir__wire_flush(struct weir__wire *wire)
@@ -444,9 +379,9 @@ void weir__wire_flush(struct weir__wire *wire)
 		fail(wire, -ENOMEM, "there is no memory");
 		return;
 	}
-	while (wire->state == WEIR__WIRE_UP && wire->out_begin < wire->out_end) {
-		ssize_t done = put_bytes(wire, wire->out + wire->out_begin,
-					 wire->out_end - wire->out_begin);
+	while (wire->state == WEIR__WIRE_UP && weir__out_left(&wire->out) != 0) {
+		ssize_t done = put_bytes(wire, weir__out_first(&wire->out),
+					 weir__out_left(&wire->out));
 
 		if (done == -EAGAIN) {
 			await_room(wire, true);
@@ -458,9 +393,8 @@ void weir__wire_flush(struct weir__wire *wire)
 			fail_errno(wire, (int)-done);
 			return;
 		}
-		wire->out_begin += (size_t)done;
+		weir__out_wrote(&wire->out, (size_t)done);
 	}
-	wire->out_begin = wire->out_end = 0;
 	if (wire->state == WEIR__WIRE_UP)
 		await_room(wire, false);
 }

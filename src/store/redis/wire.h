@@ -10,6 +10,7 @@
 
 #include "lease/agent.h"
 #include "store/redis/address.h"
+#include "store/redis/out.h"
 #include "store/redis/reply.h"
 
 struct addrinfo;
@@ -52,8 +53,7 @@ struct weir__wire {
 	SSL *ssl;
 	redisReader *reader;
 	char in[WEIR__WIRE_READ]; /* what was just read; askers may have little stack */
-	char *out;                /* what is still to be written: from out_begin to out_end */
-	size_t out_begin, out_end, out_room;
+	struct weir__out out;
 	bool failed;      /* there was no memory for a command; the wire is going down */
 	uint64_t awaited; /* replies */
 };
