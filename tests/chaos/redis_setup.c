@@ -118,7 +118,7 @@ TEST(keys_of_a_foreign_type_are_left_alone)
 	struct weir_lease *lease;
 
 	(void)cli(SERVER, "rpush 'weir:{foreign}:h' x");
-	tell("set 'weir:{short}:h' x");
+	(void)cli(SERVER, "hset 'weir:{short}:h' h x");
 	assert_int_equal(acquire(direct, "foreign", 0, &lease), -EPROTO);
 	error_says("foreign");
 	assert_int_equal(acquire(direct, "short", 0, &lease), -EPROTO);
@@ -157,8 +157,8 @@ TEST(the_documented_user_suffices)
 	struct weir_sem_info info;
 
 	tell("acl setuser app reset on '>pw' '~weir:*' '&weir:*' +eval +evalsha +info +scan "
-	     "+subscribe +publish +time +get +set +hget +hset +hsetnx +hdel +hgetall +hincrby "
-	     "+zadd +zrem +zrange +zscore");
+	     "+subscribe +publish +time +hget +hmget +hset +hdel +hgetall +hincrby "
+	     "+zadd +zrem +zrange +zscore +zpopmin");
 	mine = open_with("app:pw@", "");
 	assert_int_equal(weir_ensure(mine, name, 1), 1);
 	assert_int_equal(acquire(mine, name, 0, &lease), 0);

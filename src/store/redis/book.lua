@@ -5,8 +5,9 @@ local WAITING, HOLDING = 1, 2
 local ALL = 2 ^ 53
 
 local function save()
-	call('SET', HEAD, struct.pack(FORMAT, limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest,
-		closed, low, at_once, after_wait, refused, expired, renewals_failed, slowest, identity) .. slots)
+	call('HSET', STATE, 'h', struct.pack(HEAD, limit, held, holders, waiting, fence, ticket, first, seen, ahead,
+		longest, closed, low, at_once, after_wait, refused, expired, renewals_failed, slowest, identity,
+		#lone, lone, #slots, slots))
 end
 
 local function create(new_limit)
@@ -16,11 +17,11 @@ local function create(new_limit)
 	if CAUTION > 0 then
 		closed = now + CAUTION
 	end
-	identity, slots = IDENTITY, ''
+	identity, lone, slots = IDENTITY, '', ''
 end
 
 local function get(token)
-	local packed = call('HGET', CLAIMS, 't' .. token)
+	local packed = call('HGET', STATE, 't' .. token)
 	if not packed then
 		return nil
 	end
@@ -33,7 +34,7 @@ local function get(token)
 end
 
 local function put(token, c, deadline)
-	call('HSET', CLAIMS, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
+	call('HSET', STATE, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
 		c.fence, c.slot, c.expires, c.hard_end, c.owner, c.request, c.channel))
 	call('ZADD', TIMES, deadline, token)
 	first = math.min(first, deadline)
@@ -67,40 +68,12 @@ local function lease(token, c)
 	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.ttl
 end
 
--- L8: those concerned are told, and nobody else: g(ranted), l(ost), h(eavier than the limit). Most often that is one
--- agent; several if they asked under the same id. A grant's message has the whole lease in it. string.format, since
--- numbers as text have 14 digits only; as arguments of a command they have all.
-local function tell(event, token, c)
-	local message = event .. token
-	if event == 'g' then
-		message = message .. string.format('%d %d %d %d %d %d', select(2, lease(token, c)))
-	end
-	if not string.find(c.channel, ' ', 1, true) then
-		call('PUBLISH', c.channel, message)
-		return
-	end
-	for channel in string.gmatch(c.channel, '%S+') do
-		call('PUBLISH', channel, message)
-	end
-end
-
--- Four classes to each doubling, as weir__wait_class().
-local function wait_class(wait)
-	if wait < 4 then
-		return math.floor(wait)
-	end
-	local fraction, exponent = math.frexp(wait)
-	return math.min((exponent - 2) * 4 + math.floor(fraction * 8) - 4, 127)
-end
-
 -- L2: the fence rises with each grant, and past anything that a lost head may have given.
 local function grant(token, c)
 	if c.state == WAITING then
 		waiting = waiting - 1
-		after_wait = after_wait + 1
 		call('ZREM', QUEUE, token)
-		slowest = math.max(slowest, now - c.since)
-		call('HINCRBY', WAITS, wait_class(now - c.since), 1)
+		count_wait(now - c.since)
 	else
 		at_once = at_once + 1
 	end
@@ -128,9 +101,10 @@ local function drop(token, c)
 		waiting = waiting - 1
 		call('ZREM', QUEUE, token)
 	end
-	call('HDEL', CLAIMS, 't' .. token)
-	if c.request ~= '' then
-		call('HDEL', CLAIMS, 'r' .. c.request)
+	if c.request == '' then
+		call('HDEL', STATE, 't' .. token)
+	else
+		call('HDEL', STATE, 't' .. token, 'r' .. c.request)
 	end
 	call('ZREM', TIMES, token)
 end
@@ -147,7 +121,7 @@ local function settle()
 			return
 		else
 			grant(token, c)
-			tell('g', token, c)
+			tell(c.channel, 'g', lease(token, c))
 		end
 	end
 end
@@ -156,6 +130,10 @@ end
 -- silent for too long, and returns how many leases expired.
 local function refresh(max)
 	local dropped, leases = 0, 0
+	if lone ~= '' then
+		call('ZADD', TIMES, first, lone)
+		lone = ''
+	end
 	if now >= first then
 		local next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
 		while next[1] and tonumber(next[2]) <= now and leases < max do
@@ -164,7 +142,7 @@ local function refresh(max)
 			dropped = dropped + 1
 			if c.state == HOLDING then
 				leases = leases + 1
-				tell('l', next[1], c)
+				tell(c.channel, 'l', next[1])
 			end
 			next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
 		end
@@ -211,7 +189,7 @@ local function end_lease(token, event)
 	if c then
 		drop(token, c)
 		if event then
-			tell(event, token, c)
+			tell(c.channel, event, token)
 		end
 		settle()
 	end

@@ -8,7 +8,7 @@
 #include "store/redis/redis.h"
 
 enum {
-	KEYS = 5,
+	KEYS = 3,
 	KEY_SIZE = 2 * WEIR_NAME_MAX + 8,
 	FIXED = 3 + KEYS + 3, /* EVALSHA hash n keys doubt identity caution */
 	PARTS = FIXED + WEIR__REDIS_AT_ONCE + 10,
@@ -68,7 +68,7 @@ static int64_t microseconds(weir_time time)
 
 static void add_keys(struct redis *redis, struct command *command, const char *name)
 {
-	static const char kinds[KEYS] = { 'h', 'c', 't', 'q', 'w' };
+	static const char kinds[KEYS] = { 'h', 't', 'q' };
 	char *key = command->keys[0];
 	size_t space = strlen(redis->space);
 	size_t size = strlen(name);
@@ -110,7 +110,7 @@ static void begin(struct node *node, struct command *command, enum weir__script 
 		add_text(command, weir__scripts[script].hash);
 	else
 		add_bytes(command, weir__scripts[script].text, weir__scripts[script].size);
-	add_text(command, "5");
+	add_text(command, "3");
 	add_keys(node->redis, command, name);
 	add_text(command, node->doubt);
 	add_text(command, node->identity);
@@ -185,13 +185,13 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 		add_request(redis, command, op);
 		break;
 	case CALL_WITHDRAW:
-		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		add_text(command, op != NULL && op->give_up == -ETIMEDOUT ? "1" : "0");
 		add_text(command, redis->channel);
+		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	case CALL_RENEW:
-		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		add_number(command, microseconds(op->ttl));
+		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	case CALL_REAP:
 		add_number(command, op->max_rows - call->names->reaped);
@@ -283,9 +283,10 @@ bool weir__redis_say_look(struct node *node, const char *name, struct node *abou
 	struct command *command = node->redis->command;
 
 	command->n = command->numbers = 0;
-	add_text(command, "GET");
+	add_text(command, "HGET");
 	add_keys(node->redis, command, name);
-	command->n = 2; /* the head's alone */
+	command->n = 2; /* the state's alone */
+	add_text(command, "h");
 	if (!finish(node, command, WEIR__LOOK, NULL, 0))
 		return false;
 	node->awaited_last->about = about;

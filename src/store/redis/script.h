@@ -21,7 +21,7 @@ enum weir__script {
 	WEIR__ASKING,                      /* nothing; what follows was sent here by another one */
 	WEIR__MAP,                         /* CLUSTER SLOTS */
 	WEIR__WHO,                         /* INFO */
-	WEIR__LOOK,                        /* GET, to see whether it would */
+	WEIR__LOOK,                        /* HGET, to see whether it would */
 };
 
 struct weir__script_text {

@@ -103,7 +103,7 @@ static int64_t field_of(const char *packed, enum field field)
 	double number;
 
 	memcpy(&bits, packed + 8 * field, sizeof(bits));
-	bits = be64toh(bits);
+	bits = le64toh(bits);
 	memcpy(&number, &bits, sizeof(number));
 	/* A number that is none of ours must not be converted. */
 	return number >= 0 && number <= 9007199254740992.0 ? (int64_t)number : 0;
@@ -178,9 +178,12 @@ static void take_waits(struct weir__waits *waits, const struct weir__reply *all,
 	for (size_t i = 0; i + 1 < all->size; i += 2) {
 		const struct weir__reply *class = weir__reply_at(all, i);
 		const struct weir__reply *count = weir__reply_at(all, i + 1);
-		unsigned long at = class->text != NULL ? strtoul(class->text, NULL, 10) : ~0UL;
+		unsigned long at;
 
-		if (at < WEIR__WAIT_CLASSES && count->text != NULL)
+		if (class->text == NULL || class->text[0] != 'w' || count->text == NULL)
+			continue;
+		at = strtoul(class->text + 1, NULL, 10);
+		if (at < WEIR__WAIT_CLASSES)
 			waits->count[at] = (uint32_t)strtoul(count->text, NULL, 10);
 	}
 }
@@ -199,13 +202,13 @@ enum {
 	EXPIRED,
 	RENEWALS_FAILED,
 	SLOWEST,
-	WAITS,
-	CLAIMS,
+	FIELDS_OF_ALL,
 };
 
 static int show(struct weir__picture *picture, const char *name, const struct weir__reply *reply)
 {
 	weir_time now = weir__reply_integer(reply, NOW) * WEIR_US;
+	const struct weir__reply *all = weir__reply_at(reply, FIELDS_OF_ALL);
 	struct weir__waits waits = { 0 };
 	struct weir__rec rec = {
 		.limit = (uint32_t)weir__reply_integer(reply, LIMIT),
@@ -223,12 +226,11 @@ static int show(struct weir__picture *picture, const char *name, const struct we
 	};
 	int error;
 
-	if (reply->size <= CLAIMS || weir__reply_at(reply, CLAIMS)->type != REDIS_REPLY_ARRAY)
+	if (reply->size <= FIELDS_OF_ALL || all->type != REDIS_REPLY_ARRAY)
 		return -EPROTO;
-	take_waits(&waits, weir__reply_at(reply, WAITS),
-		   weir__reply_integer(reply, SLOWEST) * WEIR_US);
+	take_waits(&waits, all, weir__reply_integer(reply, SLOWEST) * WEIR_US);
 	error = weir__picture_add(picture, name, &rec, &waits);
-	return error == 0 ? add_claims(picture, now, weir__reply_at(reply, CLAIMS)) : error;
+	return error == 0 ? add_claims(picture, now, all) : error;
 }
 
 bool weir__redis_survey(struct redis *redis, struct call *call, const struct weir__reply *reply,

@@ -10,7 +10,7 @@ if limit ~= 0 then
 		local c = get(token)
 		if c.weight > limit then
 			drop(token, c)
-			tell('h', token, c)
+			tell(c.channel, 'h', token)
 		end
 	end
 end

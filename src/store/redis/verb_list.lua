@@ -1,9 +1,9 @@
 
--- Numbers of the head, how long they waited, and the claims, packed.
+-- Numbers of the head, and the state, packed.
 if not stored then
 	return { ENOENT }
 end
 refresh(ALL)
 save()
 return { 0, now, limit, held, holders, waiting, fence, at_once, after_wait, refused, expired, renewals_failed,
-	slowest, call('HGETALL', WAITS), call('HGETALL', CLAIMS) }
+	slowest, call('HGETALL', STATE) }

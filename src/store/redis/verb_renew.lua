@@ -1,10 +1,10 @@
 
--- token, ttl (0 only looks)
+-- ttl (0 only looks), token
 if not stored then
 	return { ENOENT }
 end
 refresh(ALL)
-local token, ttl = ARGV[4], tonumber(ARGV[5])
+local ttl, token = tonumber(ARGV[4]), ARGV[5]
 local c = holding(token)
 if not c then
 	renewals_failed = renewals_failed + 1

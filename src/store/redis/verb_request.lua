@@ -18,7 +18,7 @@ refresh(ALL)
 -- again because its answer was lost.
 local known, c = token, get(token)
 if not c and request ~= '' then
-	known = call('HGET', CLAIMS, 'r' .. request)
+	known = call('HGET', STATE, 'r' .. request)
 	c = known and get(known)
 end
 if c then
@@ -66,7 +66,7 @@ else
 	answer = place(token)
 end
 if request ~= '' and answer[1] >= 0 then
-	call('HSET', CLAIMS, 'r' .. request, token)
+	call('HSET', STATE, 'r' .. request, token)
 end
 save()
 return answer

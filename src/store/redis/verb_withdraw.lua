@@ -1,10 +1,10 @@
 
--- token, whether it ran out of time, channel of the agent that withdraws
+-- whether it ran out of time, channel of the agent that withdraws, token
 if not stored then
 	return { 1 }
 end
 refresh(ALL)
-local token, agent = ARGV[4], ARGV[6]
+local agent, token = ARGV[5], ARGV[6]
 local c = get(token)
 if c and c.state == HOLDING then
 	save()
@@ -22,7 +22,7 @@ if c then
 		put(token, c, tonumber(call('ZSCORE', TIMES, token)))
 	else
 		drop(token, c)
-		refused = refused + tonumber(ARGV[5])
+		refused = refused + tonumber(ARGV[4])
 		settle()
 	end
 end
