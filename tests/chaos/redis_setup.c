@@ -118,7 +118,7 @@ TEST(keys_of_a_foreign_type_are_left_alone)
 	struct weir_lease *lease;
 
 	(void)cli(SERVER, "rpush 'weir:{foreign}:h' x");
-	tell("hset 'weir:{short}:h' h x");
+	(void)cli(SERVER, "hset 'weir:{short}:h' h x");
 	assert_int_equal(acquire(direct, "foreign", 0, &lease), -EPROTO);
 	error_says("foreign");
 	assert_int_equal(acquire(direct, "short", 0, &lease), -EPROTO);
