@@ -21,4 +21,14 @@
 
 #define WEIR__COLD __attribute__((cold, noinline))
 
+/* Fetches so many cache lines from `first` on, while other things are done. The empty statement is
+ * an effect: without one gcc takes a function that only fetches for one that does nothing, and
+ * leaves out the call. */
+static inline __attribute__((always_inline)) void expect_lines(const void *first, int count)
+{
+	for (int line = 0; line < count; line++)
+		__builtin_prefetch((const char *)first + 64 * line, 1);
+	__asm__ volatile("");
+}
+
 #endif

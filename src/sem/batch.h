@@ -6,6 +6,7 @@
 #ifndef WEIR_SEM_BATCH_H
 #define WEIR_SEM_BATCH_H
 
+#include "base/hot.h"
 #include "park/park.h"
 
 #include <weir/sem.h>
@@ -28,8 +29,7 @@ struct weir__batch {
 /* Fetches what it takes to tell this waiter, while other things are done. */
 static inline void batch_expect(const struct weir_waiter *waiter)
 {
-	__builtin_prefetch(waiter);
-	__builtin_prefetch((const char *)waiter + offsetof(struct weir__parked, parking), 1);
+	expect_lines(waiter, 2);
 }
 
 /* Appends a node that has just left the queue. Nodes that left the head one after the other are

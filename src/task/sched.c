@@ -77,18 +77,10 @@ bool weir__sched_room(struct weir__sched *sched)
 	return WEIR__LIKELY(enough) || more_room(&sched->ready);
 }
 
-static inline void expect_record(const struct weir__task *task)
-{
-	__builtin_prefetch(task, 1);
-	__builtin_prefetch((const char *)task + 64, 1);
-}
-
 static inline void expect_stack(const struct weir__task *task)
 {
-	const char *left = (const char *)task->fiber.context;
-
-	for (int line = 0; line < LINES && task->stack; line++)
-		__builtin_prefetch(left + 64 * line, 1);
+	if (task->stack)
+		expect_lines(task->fiber.context, LINES);
 }
 
 static inline void add_ready(struct weir__sched *sched, struct weir__task *task)
@@ -117,7 +109,7 @@ static inline struct weir__task *take_ready(struct weir__sched *sched)
 		task = ready->ring[first & ready->mask];
 		ready->first = first + 1;
 		if (ready->next - first > 2 * AHEAD && sched->task_count > MANY) {
-			expect_record(ready->ring[(first + 2 * AHEAD) & ready->mask]);
+			expect_lines(ready->ring[(first + 2 * AHEAD) & ready->mask], 2);
 			expect_stack(ready->ring[(first + AHEAD) & ready->mask]);
 		}
 	}

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <weir/base.h>
 
-enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512, AHEAD = 8 };
+enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512, AHEAD = 8, LINES = 10 };
 
 enum { COLOURS = 32, COLOUR_STEP = 64, COLOUR_MOST = (COLOURS - 1) * COLOUR_STEP };
 
@@ -112,10 +112,7 @@ WEIR__HOT size_t weir__stack_colour(const struct weir__stacks *stacks, const voi
 /* What a new task writes, on a stack that is to be used soon. */
 static inline void expect(const struct weir__stacks *stacks, const char *end)
 {
-	const char *top = end - colour(stacks, end);
-
-	for (int line = 1; line <= 10; line++)
-		__builtin_prefetch(top - 64 * line, 1);
+	expect_lines(end - colour(stacks, end) - 64 * LINES, LINES);
 }
 
 WEIR__HOT bool weir__stack_promise(struct weir__stacks *stacks)
