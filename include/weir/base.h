@@ -86,6 +86,8 @@ WEIR_API const char *weir_version(void);
 /* A thread's own variable, in C. The initial-exec model makes access one instruction in a shared
  * library, too. */
 #define WEIR__TLS _Thread_local __attribute__((tls_model("initial-exec")))
+/* The same, where one is declared that another file has. */
+#define WEIR__TLS_EXTERN extern WEIR__TLS
 /* A variable of the whole program. */
 #define WEIR__GLOBAL
 #endif

@@ -255,18 +255,19 @@ WEIR_API int weir_sem_release_slow(struct weir_sem *sem, uint32_t n);
 /* The inline paths: whether n permits were taken, or given back, in one step.
  *
  * In general the word is read, looked at and replaced. But when n is the whole limit, as with every
- * mutex, only one word will do, and the step need not wait for the reading. The limit is a mere
- * hint here: what is right is decided by the word that is found.
+ * mutex, only one word will do, and the step need not wait for the reading. That is tried where it
+ * is likely to succeed: an acquire of what nobody has ever waited for, a release that nobody waits
+ * for. All this is a mere hint: what is right is decided by the word that is found.
  *
  * The prefetch asks for the cache line as its writer at once; the load alone would have it come as
  * a reader's first, and then again. */
-#define WEIR__SEM_STEP(sem, n, only, fits, change, order)                                \
+#define WEIR__SEM_STEP(sem, n, only, likely, fits, change, order)                        \
 	__extension__({                                                                  \
 		uint64_t word = (only);                                                  \
 		bool done = false;                                                       \
 		if ((n) == 0 || (n) > WEIR_SEM_MAX) {                                    \
 			/* The slow path knows what to say. */                           \
-		} else if (WEIR__PEEK(&(sem)->setup) == (n)) {                           \
+		} else if (WEIR__PEEK(&(sem)->setup) == (n) && (likely)) {               \
 			done = WEIR__CAS(&(sem)->word, &word, (only) + (change), order); \
 		} else {                                                                 \
 			__builtin_prefetch(&(sem)->word, 1);                             \
@@ -278,12 +279,14 @@ WEIR_API int weir_sem_release_slow(struct weir_sem *sem, uint32_t n);
 	})
 
 #define WEIR__SEM_TAKE(sem, n)                                                                 \
-	WEIR__SEM_STEP(sem, n, WEIR__SEM_FREE(n), (int64_t)word >= (int64_t)WEIR__SEM_FREE(n), \
+	WEIR__SEM_STEP(sem, n, WEIR__SEM_FREE(n), WEIR__PEEK(&(sem)->granted_after_wait) == 0, \
+		       (int64_t)word >= (int64_t)WEIR__SEM_FREE(n),                            \
 		       WEIR__SEM_HELD(n) - WEIR__SEM_FREE(n), __ATOMIC_ACQUIRE)
 
-#define WEIR__SEM_GIVE(sem, n)                                                         \
-	WEIR__SEM_STEP(sem, n, WEIR__SEM_HELD(n), (uint32_t)word >= WEIR__SEM_HELD(n), \
-		       WEIR__SEM_FREE(n) - WEIR__SEM_HELD(n), __ATOMIC_RELEASE)
+#define WEIR__SEM_GIVE(sem, n)                                                                     \
+	WEIR__SEM_STEP(sem, n, WEIR__SEM_HELD(n), WEIR__PEEK(&(sem)->waiting) == 0,                \
+		       (uint32_t)word >= WEIR__SEM_HELD(n), WEIR__SEM_FREE(n) - WEIR__SEM_HELD(n), \
+		       __ATOMIC_RELEASE)
 
 inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n)
 {

@@ -23,6 +23,8 @@
 #ifndef WEIR_PARK_PARK_H
 #define WEIR_PARK_PARK_H
 
+#include "base/clock.h"
+
 #include <weir/base.h>
 
 struct weir__parking;
@@ -72,6 +74,15 @@ struct weir__kind {
 
 enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
 
+/* To the thread that runs a waiter of another kind, if it is not the one that unparks. */
+struct weir__message {
+	struct weir__message *next;
+	/* Runs in that thread. */
+	void (*deliver)(struct weir__message *message);
+};
+
+/* One cache line: whoever unparks needs no other of the waiter's. */
+
 struct weir__parking {
 	uint32_t word;
 	const struct weir__parker *parker;
@@ -79,10 +90,8 @@ struct weir__parking {
 	uint64_t since; /* when it began, in ticks */
 	const struct weir__kind *kind; /* of what is waited for; or NULL */
 	const void *object;
+	struct weir__message message; /* the parker's own: that the wait has ended */
 };
-
-/* Starts a wait of whoever calls, and sets all members. The caller may add what it is for. */
-void weir__parking_init(struct weir__parking *parking);
 
 /* Waits for unpark, until `deadline` at the longest. After anything but 0 the other side may still
  * come: the caller makes sure that it will not, or parks again with WEIR__MUST. */
@@ -111,6 +120,15 @@ static inline void weir__unpark(struct weir__parking *parking)
 /* The kind of waiter that the calling thread is, until it is told otherwise: a thread. */
 extern const struct weir__parker weir__thread_parker;
 
+/* Who the calling thread waits as. No parker means the thread itself, so that a new thread needs no
+ * set-up. */
+struct weir__parks_as {
+	const struct weir__parker *parker;
+	void *self;
+	const uint64_t *ticks;
+};
+WEIR__TLS_EXTERN struct weir__parks_as weir__parks_as;
+
 /* Makes the calling thread wait through `parker`, which finds it by `self`; NULL for the thread's
  * own. A scheduler brackets its run loop with this. */
 void weir__parker_set(const struct weir__parker *parker, void *self);
@@ -125,6 +143,27 @@ void **weir__parker_self(void);
 void weir__park_ticks_set(const uint64_t *ticks);
 
 /* How late it is, as ticks, for statistics. */
-uint64_t weir__park_ticks(void);
+static inline uint64_t weir__park_ticks(void)
+{
+	const uint64_t *ticks = weir__parks_as.ticks;
+
+	return ticks ? *ticks : weir__ticks();
+}
+
+/* Starts a wait of whoever calls, and sets all members but the message. The caller may add what it
+ * is for. */
+static inline void weir__parking_init(struct weir__parking *parking)
+{
+	const struct weir__parker *parker = weir__parks_as.parker;
+
+	if (!parker)
+		parker = &weir__thread_parker;
+	parking->word = parker->begin;
+	parking->parker = parker;
+	parking->self = weir__parks_as.self;
+	parking->since = weir__park_ticks();
+	parking->kind = NULL;
+	parking->object = NULL;
+}
 
 #endif

@@ -47,6 +47,8 @@ enum {
 	LOCK_SPINS = 100,
 	/* Up to this place in the queue a grant is expected soon. */
 	NEAR = 16,
+	/* So many are not all in a cache, and none of them watches. */
+	MANY = 256,
 };
 
 /* The half of the word with LOCK and SLEEP in it. While LOCK is set it holds nothing else. */
@@ -174,8 +176,10 @@ static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
 /* Takes the head out; see pull(). */
 PART void pull_head(struct weir_sem *sem, struct weir_waiter *head)
 {
-	sem->head = head->next;
-	if (!head->next)
+	struct weir_waiter *next = head->next;
+
+	sem->head = next;
+	if (!next)
 		sem->tail = NULL;
 	if (head->prev)
 		head->prev = NULL;
@@ -184,11 +188,10 @@ PART void pull_head(struct weir_sem *sem, struct weir_waiter *head)
 
 /* The grant routine: takes `taken` permits for the caller, grants whoever fits, gives the lock
  * back. `word` is what the lock was taken with; `now` is the time, in ticks, or 0: then it is
- * looked up if anybody is granted. */
-PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
-		 struct weir__batch *batch)
+ * looked up if anybody is granted. Returns the batch with those added who are to be told. */
+PART struct weir__batch settle_as(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
+				  struct weir__batch batch, bool counted)
 {
-	bool counted = WEIR__UNLIKELY(sem->setup & SETUP_COUNTED);
 	uint32_t peak = counted ? counted_of(sem)->peak_held : 0;
 	uint64_t now_held = word_locked_held(word) + taken;
 	uint64_t last;
@@ -203,7 +206,9 @@ PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t n
 			count_wait(sem, head->since, now);
 			now_held += head->n;
 			pull_head(sem, head);
-			batch_add(batch, head);
+			batch_add(&batch, head);
+			if (sem->waiting > MANY)
+				batch_expect(sem->head);
 		}
 		if (counted)
 			WEIR__POKE(&counted_of(sem)->peak_held,
@@ -220,12 +225,27 @@ PART void settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t n
 	}
 	if (WEIR__UNLIKELY(word & WEIR__SEM_SLEEP))
 		weir__futex_wake(lock_half(sem), 1);
+	return batch;
 }
 
-PART void settle_and_tell(struct weir_sem *sem, uint64_t word, struct weir__batch *batch)
+static WEIR__COLD struct weir__batch settle_counted(struct weir_sem *sem, uint64_t word,
+						    uint32_t taken, uint64_t now,
+						    struct weir__batch batch)
 {
-	settle(sem, word, 0, 0, batch);
-	batch_tell(*batch);
+	return settle_as(sem, word, taken, now, batch, true);
+}
+
+PART struct weir__batch settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
+			       struct weir__batch batch)
+{
+	if (WEIR__UNLIKELY(sem->setup & SETUP_COUNTED))
+		return settle_counted(sem, word, taken, now, batch);
+	return settle_as(sem, word, taken, now, batch, false);
+}
+
+PART void settle_and_tell(struct weir_sem *sem, uint64_t word, struct weir__batch batch)
+{
+	batch_tell(settle(sem, word, 0, 0, batch));
 }
 
 int weir_sem_init(struct weir_sem *sem, uint32_t permits)
@@ -300,7 +320,7 @@ PART int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 	} else {
 		result = -EAGAIN;
 	}
-	settle(sem, word, taken, 0, &batch);
+	batch = settle(sem, word, taken, 0, batch);
 	/* A release that came meanwhile may have let our own waiter through already. */
 	if (WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter))
 		result = 0;
@@ -318,7 +338,7 @@ PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *coun
 		pull(sem, waiter);
 		WEIR__POKE(count, *count + 1);
 	}
-	settle_and_tell(sem, word, &batch);
+	settle_and_tell(sem, word, batch);
 	return queued;
 }
 
@@ -345,8 +365,7 @@ PART int give_back(struct weir_sem *sem, uint32_t n)
 		/* The clock is read while the waiter's cache lines are on their way. */
 		if (sem->head)
 			batch_expect(sem->head);
-		settle(sem, next, 0, weir__park_ticks(), &batch);
-		batch_tell(batch);
+		batch_tell(settle(sem, next, 0, weir__park_ticks(), batch));
 	}
 	return 0;
 }
@@ -381,19 +400,26 @@ static WEIR__COLD int give_up(struct weir_sem *sem, struct weir__parked *self, i
 	return result;
 }
 
+/* As enter(), for the calling thread or task. Not inline: what it needs on the stack would stay
+ * there while the caller waits. */
+WEIR__HOT static __attribute__((noinline)) int enter_parked(struct weir_sem *sem, uint32_t n,
+							    struct weir__parked *self)
+{
+	weir__parking_init(&self->parking);
+	self->parking.kind = &kind;
+	self->parking.object = sem;
+	self->waiter.wake = NULL;
+	self->waiter.since = self->parking.since;
+	return enter(sem, n, &self->waiter);
+}
+
 /* Queues the calling thread or task and parks it. */
 WEIR__HOT WEIR__RETURNS_BY_JUMP static int acquire_parked(struct weir_sem *sem, uint32_t n,
 							  weir_time deadline)
 {
 	struct weir__parked self WEIR__UNSET;
-	int result;
+	int result = enter_parked(sem, n, &self);
 
-	weir__parking_init(&self.parking);
-	self.parking.kind = &kind;
-	self.parking.object = sem;
-	self.waiter.wake = NULL;
-	self.waiter.since = self.parking.since;
-	result = enter(sem, n, &self.waiter);
 	if (result <= 0)
 		return result;
 
@@ -530,7 +556,7 @@ int weir_sem_resize(struct weir_sem *sem, uint32_t permits)
 		if (permits > 0)
 			refuse(sem, permits, -E2BIG, &batch);
 	}
-	settle_and_tell(sem, word, &batch);
+	settle_and_tell(sem, word, batch);
 	return result;
 }
 
@@ -541,5 +567,5 @@ void weir_sem_close(struct weir_sem *sem)
 
 	WEIR__POKE(&sem->setup, sem->setup | SETUP_CLOSED);
 	refuse(sem, 0, -ESHUTDOWN, &batch);
-	settle_and_tell(sem, word, &batch);
+	settle_and_tell(sem, word, batch);
 }

@@ -12,7 +12,8 @@
 
 static inline uint64_t word_held(uint64_t word)
 {
-	return word & WEIR__SEM_SLOW ? (word & ~WEIR__SEM_SLOW) >> 32 : (uint32_t)word >> 2;
+	return WEIR__LIKELY(word & WEIR__SEM_SLOW) ? (word & ~WEIR__SEM_SLOW) >> 32 :
+						     (uint32_t)word >> 2;
 }
 
 /* The same of a word with LOCK, and so SLOW, set. */

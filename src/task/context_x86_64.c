@@ -8,16 +8,11 @@ void weir__context_start(void);
 weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *), void *arg)
 {
 	uintptr_t top = ((uintptr_t)stack + size) & ~(uintptr_t)15;
-	uintptr_t *frame = (uintptr_t *)top - 9;
+	uintptr_t *frame = (uintptr_t *)top - 4;
 
-	frame[0] = 0;                              /* r15 */
-	frame[1] = 0;                              /* r14 */
-	frame[2] = 0;                              /* r13 */
-	frame[3] = (uintptr_t)arg;                 /* r12 */
-	frame[4] = (uintptr_t)entry;               /* rbx */
-	frame[5] = 0;                              /* rbp: the end of the chain of frames */
-	frame[6] = (uintptr_t)weir__context_start; /* the return address */
-	frame[7] = 0;                              /* rsp from here on: a multiple of 16 */
-	frame[8] = 0;
+	frame[0] = (uintptr_t)weir__context_start; /* where it goes on */
+	frame[1] = 0;                              /* rbp: the end of the chain of frames */
+	frame[2] = (uintptr_t)entry;
+	frame[3] = (uintptr_t)arg; /* above it rsp is a multiple of 16 */
 	return frame;
 }

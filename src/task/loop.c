@@ -93,6 +93,7 @@ static bool spin(struct weir__sched *sched)
 
 	for (uint32_t i = 0; i < length && !found; i++) {
 		WEIR__RELAX();
+		sched->ticks = weir__ticks();
 		found = look_into_inbox(sched);
 	}
 	habit_learn(&sched->spinning, found, spins_most);
@@ -119,15 +120,26 @@ static bool has_events(const struct weir__sched *sched)
 	return sched->config->poller && sched->config->poller->pending > 0;
 }
 
+bool weir__sched_watch(struct weir__sched *sched)
+{
+	if (sched->is_virtual || has_events(sched) || !weir__cpu_to_spare())
+		return false;
+	sched->watched = !spin(sched);
+	return !sched->watched;
+}
+
 static void idle(struct weir__sched *sched)
 {
 	struct weir__heap_node *first = sched->timers.first;
+	bool spins = !sched->watched && weir__cpu_to_spare();
+
+	sched->watched = false;
 
 	if (sched->is_virtual && first) {
 		sched->virtual_now = first->time;
 		return;
 	}
-	if (!has_events(sched) && ((weir__cpu_to_spare() && spin(sched)) || yield(sched, first)))
+	if (!has_events(sched) && ((spins && spin(sched)) || yield(sched, first)))
 		return;
 	if (first) {
 		sleep_until(sched, first->time);

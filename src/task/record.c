@@ -5,28 +5,35 @@
 #include "base/hot.h"
 #include "task/sched.h"
 
-enum { LEAST = 8, MOST = 1024 };
+enum {
+	LEAST = 8,
+	MOST = 1024,
+	LINE = 64,
+	/* From one record to the next: what every wait needs is the first cache line of it. */
+	STRIDE = (sizeof(struct weir__task) + LINE - 1) / LINE * LINE,
+};
 
 struct weir__chunk {
 	struct weir__chunk *next;
-	struct weir__task tasks[];
 };
 
 static WEIR__COLD bool more(struct weir__records *records)
 {
 	size_t count = records->last == 0 ? LEAST : 2 * records->last;
 	struct weir__chunk *chunk;
+	char *first;
 
 	if (count > MOST)
 		count = MOST;
-	chunk = weir__alloc(sizeof(*chunk) + count * sizeof(*chunk->tasks));
+	chunk = weir__alloc(LINE + count * STRIDE);
 	if (!chunk)
 		return false;
+	first = (char *)chunk + LINE;
 	chunk->next = records->chunks;
 	records->chunks = chunk;
 	records->last = count;
 	while (count > 0)
-		weir__record_put(records, &chunk->tasks[--count]);
+		weir__record_put(records, (struct weir__task *)(void *)(first + --count * STRIDE));
 	return true;
 }
 

@@ -91,8 +91,10 @@ static uint64_t next_who(void)
 int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
 {
 	static const struct weir_run_config defaults;
-	struct weir__sched sched = { .config = config ? config : &defaults,
-				     .thread_errno = weir__thread_errno() };
+	struct weir__sched sched = { .parker = weir__task_parker,
+				     .config = config ? config : &defaults,
+				     .thread_errno = weir__thread_errno(),
+				     .on_valgrind = fiber_on_valgrind() };
 	struct weir_future *future;
 	struct weir__task *task;
 	int error;

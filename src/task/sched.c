@@ -14,7 +14,7 @@ enum { SWITCHES_A_ROUND = 64 };
 /* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
  * those before it run: AHEAD places before its turn so many LINES of its stack, from where it was
  * left, and its record as long before that, for that knows where. */
-enum { MANY = 256, AHEAD = 3, LINES = 10, ROOM_LEAST = 8 };
+enum { MANY = 256, AHEAD = 3, LINES = 7, ROOM_LEAST = 8 };
 
 static WEIR__TLS struct weir__sched *here;
 
@@ -83,6 +83,15 @@ static inline void expect_stack(const struct weir__task *task)
 		expect_lines(task->fiber.context, LINES);
 }
 
+/* The same of a task that waits, and its record, by where its parking is on its stack: to look into
+ * the record would mean to wait for it. Of the lines between, the one who unparks has two. */
+static inline void expect_around(const struct weir__parking *parking)
+{
+	expect_lines((const char *)parking - 4 * 64, 3);
+	expect_lines((const char *)parking + 64, 2);
+	expect_lines(parking->self, 1);
+}
+
 static inline void add_ready(struct weir__sched *sched, struct weir__task *task)
 {
 	struct weir__ready *ready = &sched->ready;
@@ -117,6 +126,16 @@ static inline struct weir__task *take_ready(struct weir__sched *sched)
 	return task;
 }
 
+static WEIR__COLD void start_checking(struct weir__fiber *fiber, void *stack, size_t size)
+{
+	fiber_register(fiber, stack, size);
+}
+
+static WEIR__COLD void stop_checking(const struct weir__fiber *fiber)
+{
+	fiber_deregister(fiber);
+}
+
 /* After a switch: gives back what a task has had that has ended; it could not do so itself. Not
  * inline, for a task that ends never leaves its frames, and an instrumented one would stay marked.
  */
@@ -125,10 +144,13 @@ WEIR__HOT __attribute__((noinline)) static void bury(struct weir__sched *sched)
 	struct weir__task *task = sched->ended;
 
 	sched->ended = NULL;
+	if (WEIR__UNLIKELY(sched->on_valgrind))
+		stop_checking(&task->fiber);
 	fiber_done(&task->fiber);
 	if (WEIR__UNLIKELY(sched->config->measure_stacks))
 		weir__depth_look(task, true);
-	weir__stack_put(&sched->stacks, task->stack);
+	if (WEIR__UNLIKELY(!stack_put(&sched->stacks, task->stack)))
+		weir__stack_put(&sched->stacks, task->stack);
 	weir__record_put(&sched->records, task);
 }
 
@@ -138,11 +160,16 @@ static void task_main(void *arg);
 WEIR__HOT __attribute__((noinline)) static void begin(struct weir__task *task)
 {
 	struct weir__stacks *stacks = &task->sched->stacks;
-	char *end = weir__stack_get(stacks);
+	char *end = stack_get(stacks);
+	size_t size;
 
+	if (WEIR__UNLIKELY(!end))
+		end = weir__stack_get(stacks);
 	task->stack = end;
-	fiber_init(&task->fiber, end - stacks->size, stacks->size - weir__stack_colour(stacks, end),
-		   task_main, task);
+	size = stacks->size - weir__stack_colour(stacks, end);
+	if (WEIR__UNLIKELY(task->sched->on_valgrind))
+		start_checking(&task->fiber, end - stacks->size, size);
+	fiber_init(&task->fiber, end - stacks->size, size, task_main, task);
 }
 
 /* Goes on with `task`, or with the loop when it is NULL. */
@@ -159,20 +186,24 @@ static inline void go(struct weir__sched *sched, struct weir__task *task, bool l
 	if (task && WEIR__UNLIKELY(!task->stack))
 		begin(task);
 	if (!self || !task)
-		weir__parker_set(task ? &weir__task_parker : NULL, task);
+		weir__parker_set(task ? &sched->parker : NULL, task);
 	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
 	if (sched->ended)
 		bury(sched);
 }
 
-/* Straight to the next task if there is one: one switch instead of two. The place of errno is the
- * thread's and the task stays in its thread, so that two moves make it the task's own. */
+/* Straight to the next task if there is one: one switch instead of two. If there is none, perhaps
+ * there is in a moment, and then it may be this very task. The place of errno is the thread's and
+ * the task stays in its thread, so that two moves make it the task's own. */
 static inline void switch_away(struct weir__sched *sched)
 {
 	bool loop = ++sched->switches % SWITCHES_A_ROUND == 0;
 	int saved = *sched->thread_errno;
+	struct weir__task *next = loop ? NULL : take_ready(sched);
 
-	go(sched, loop ? NULL : take_ready(sched), false);
+	if (WEIR__UNLIKELY(!next) && !loop && weir__sched_watch(sched))
+		next = take_ready(sched);
+	go(sched, next, false);
 	*sched->thread_errno = saved;
 }
 
@@ -280,26 +311,36 @@ WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline
 
 static void deliver_wake_up(struct weir__message *message)
 {
-	weir__sched_ready((struct weir__task *)(void *)((char *)message -
-							offsetof(struct weir__task, wake_up)));
+	const struct weir__parking *parking =
+		(const struct weir__parking *)(const void *)((const char *)message -
+							     offsetof(struct weir__parking,
+								      message));
+
+	weir__sched_ready(parking->self);
 }
 
-static void post_wake_up(struct weir__task *task)
+static inline void post_wake_up(struct weir__sched *sched, struct weir__parking *parking)
 {
-	task->wake_up.deliver = deliver_wake_up;
-	weir__sched_post(task->sched, &task->wake_up);
+	parking->message.deliver = deliver_wake_up;
+	weir__sched_post(sched, &parking->message);
 }
 
-/* The task is there as long as it has not been notified and made ready. */
+static inline struct weir__sched *sched_of(const struct weir__parking *parking)
+{
+	return (struct weir__sched *)(uintptr_t)((const char *)parking->parker -
+						 offsetof(struct weir__sched, parker));
+}
+
+/* The parking is there as long as the task has not been notified and made ready. */
 WEIR__HOT static void task_unpark(struct weir__parking *parking)
 {
+	struct weir__sched *sched = sched_of(parking);
 	struct weir__task *task = parking->self;
-	struct weir__sched *sched = task->sched;
 	uint32_t found;
 
 	if (WEIR__UNLIKELY(sched != here)) {
 		if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_ACQ_REL) == WEIR__PARKED)
-			post_wake_up(task);
+			post_wake_up(sched, parking);
 		return;
 	}
 	/* Only the task's own thread writes the word, but for the one who unparks, and that is us:
@@ -313,9 +354,9 @@ WEIR__HOT static void task_unpark(struct weir__parking *parking)
 	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
 		add_ready(sched, task);
 		if (sched->task_count > MANY)
-			expect_stack(task);
+			expect_around(parking);
 	} else {
-		post_wake_up(task);
+		post_wake_up(sched, parking);
 	}
 }
 
@@ -371,7 +412,7 @@ __attribute__((noinline, noreturn)) static void end(struct weir__task *task, int
 	__builtin_unreachable();
 }
 
-static void task_main(void *arg)
+WEIR__HOT static void task_main(void *arg)
 {
 	struct weir__task *task = arg;
 	struct weir__sched *sched = task->sched;

@@ -32,12 +32,6 @@
 
 #include <weir/task.h>
 
-struct weir__message {
-	struct weir__message *next;
-	/* Runs in the scheduler's thread. */
-	void (*deliver)(struct weir__message *message);
-};
-
 /* A task. What every wait needs comes first. */
 struct weir__task {
 	struct weir__fiber fiber;
@@ -64,7 +58,6 @@ struct weir__task {
 	char name[24];
 
 	/* Set when they are used. */
-	struct weir__message wake_up; /* from another thread */
 	struct weir__heap_node timer;
 };
 
@@ -78,8 +71,17 @@ struct weir__ready {
 	bool busy; /* it is being changed: a signal handler keeps out */
 };
 
+/* What other threads write, what they read and what they leave alone are on cache lines of their
+ * own. */
 struct weir__sched {
-	struct weir__task *current;
+	_Alignas(64) struct weir__message *inbox; /* shared: NULL, messages or &marker */
+	struct weir__message marker;
+	struct weir__bell bell;
+
+	/* How its tasks wait; it lies here so that a parking tells whose it is. */
+	_Alignas(64) struct weir__parker parker;
+
+	_Alignas(64) struct weir__task *current;
 	struct weir__ready ready;
 	struct weir__fiber loop;  /* the thread's own stack */
 	struct weir__fiber *left; /* the fiber that ran before this one */
@@ -96,14 +98,13 @@ struct weir__sched {
 	uint64_t who; /* its number, in place: see park/park.h */
 	uint32_t switches;
 	int *thread_errno;
+	bool on_valgrind;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */
 
-	struct weir__message *inbox; /* shared: NULL, messages or &marker */
-	struct weir__message marker;
-	struct weir__bell bell;
 	weir_time doze; /* how long the next sleep without a deadline is */
 	struct weir__habit spinning;
 	struct weir__habit yielding;
+	bool watched;       /* the inbox, in vain, since the last task waited */
 	uint64_t rings_due; /* markers that were replaced, less rings that were heard */
 
 	struct weir__fault_watch watch; /* for stacks that overflow */
@@ -149,6 +150,9 @@ void weir__sched_post(struct weir__sched *sched, struct weir__message *message);
 /* Whether the calling task must return -ECANCELED now; says so once. */
 bool weir__task_told(struct weir__task *task);
 
+/* From a task, while none is ready: watches the inbox for a while. Whether something came. */
+bool weir__sched_watch(struct weir__sched *sched);
+
 /* Runs tasks until `until` has ended, or until none is left. */
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);
 
@@ -164,6 +168,7 @@ bool weir__sched_stuck(struct weir__sched *sched);
  * others do meanwhile. */
 void weir__sched_switch(struct weir__sched *sched);
 
+/* What every scheduler's `parker` is. */
 extern const struct weir__parker weir__task_parker;
 
 #endif

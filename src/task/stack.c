@@ -12,9 +12,7 @@
 #include <string.h>
 #include <weir/base.h>
 
-enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512, AHEAD = 8, LINES = 10 };
-
-enum { COLOURS = 32, COLOUR_STEP = 64, COLOUR_MOST = (COLOURS - 1) * COLOUR_STEP };
+enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512 };
 
 static const size_t size_most = (size_t)1 << 30;
 
@@ -33,7 +31,7 @@ int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most
 
 	if (size > size_most)
 		return -EINVAL;
-	while (whole < size + COLOUR_MOST + weir__page_size())
+	while (whole < size + WEIR__COLOUR_MOST + weir__page_size())
 		whole *= 2;
 	*stacks = (struct weir__stacks){ .size = whole, .warm_most = warm_most };
 	return 0;
@@ -97,22 +95,9 @@ static void *slab_get(struct weir__stacks *stacks, struct weir__slab *slab)
 	return (char *)slab + stacks->size * (index + 1);
 }
 
-static inline size_t colour(const struct weir__stacks *stacks, const void *end)
-{
-	unsigned place = (unsigned)((uintptr_t)end >> __builtin_ctzl(stacks->size));
-
-	return place % COLOURS * COLOUR_STEP;
-}
-
 WEIR__HOT size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
 {
-	return colour(stacks, end);
-}
-
-/* What a new task writes, on a stack that is to be used soon. */
-static inline void expect(const struct weir__stacks *stacks, const char *end)
-{
-	expect_lines(end - colour(stacks, end) - 64 * LINES, LINES);
+	return stack_colour(stacks, end);
 }
 
 WEIR__HOT bool weir__stack_promise(struct weir__stacks *stacks)
@@ -123,14 +108,11 @@ WEIR__HOT bool weir__stack_promise(struct weir__stacks *stacks)
 	return true;
 }
 
-WEIR__HOT void *weir__stack_get(struct weir__stacks *stacks)
+void *weir__stack_get(struct weir__stacks *stacks)
 {
-	if (WEIR__LIKELY(stacks->warm_count > 0)) {
-		if (stacks->warm_count > AHEAD)
-			expect(stacks, stacks->warm[stacks->warm_count - 1 - AHEAD]);
-		return stacks->warm[--stacks->warm_count];
-	}
-	return slab_get(stacks, stacks->with_room);
+	void *end = stack_get(stacks);
+
+	return end ? end : slab_get(stacks, stacks->with_room);
 }
 
 static WEIR__COLD bool more_room(struct weir__stacks *stacks)
@@ -156,7 +138,7 @@ static bool keep_warm(struct weir__stacks *stacks, void *end)
 	return true;
 }
 
-WEIR__HOT void weir__stack_put(struct weir__stacks *stacks, void *end)
+void weir__stack_put(struct weir__stacks *stacks, void *end)
 {
 	char *stack = (char *)end - stacks->size;
 	struct weir__slab *slab;
@@ -182,7 +164,7 @@ WEIR__HOT void weir__stack_put(struct weir__stacks *stacks, void *end)
 
 size_t weir__stack_usable(const struct weir__stacks *stacks)
 {
-	return stacks->size - COLOUR_MOST - weir__page_size();
+	return stacks->size - WEIR__COLOUR_MOST - weir__page_size();
 }
 
 void *weir__stack_low(const struct weir__stacks *stacks, void *end)

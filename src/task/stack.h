@@ -17,8 +17,12 @@
 #ifndef WEIR_TASK_STACK_H
 #define WEIR_TASK_STACK_H
 
+#include "base/hot.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <weir/base.h>
 
 struct weir__slab;
 
@@ -45,8 +49,55 @@ bool weir__stack_promise(struct weir__stacks *stacks);
 void *weir__stack_get(struct weir__stacks *stacks);
 void weir__stack_put(struct weir__stacks *stacks, void *end);
 
+enum {
+	WEIR__COLOURS = 32,
+	WEIR__COLOUR_STEP = 64,
+	WEIR__COLOUR_MOST = (WEIR__COLOURS - 1) * WEIR__COLOUR_STEP,
+};
+
 /* How far below its end a stack begins. */
 size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end);
+static inline size_t stack_colour(const struct weir__stacks *stacks, const void *end)
+{
+	unsigned place = (unsigned)((uintptr_t)end >> __builtin_ctzl(stacks->size));
+
+	return place % WEIR__COLOURS * WEIR__COLOUR_STEP;
+}
+
+/* The short ways of get and put: a stack that is warm, or NULL; whether it could be kept warm. They
+ * run on the stack of another task, whose deepest frames they would be: inline they need none.
+ *
+ * While a stack is given out, another is fetched whose turn is a little later: so many lines of it
+ * as a new task writes that does nothing but wait. */
+enum { WEIR__STACK_AHEAD = 8, WEIR__STACK_LINES = 7 };
+
+static inline void *stack_get(struct weir__stacks *stacks)
+{
+	size_t count = stacks->warm_count;
+
+	if (WEIR__UNLIKELY(count == 0))
+		return NULL;
+	if (count > WEIR__STACK_AHEAD) {
+		const char *end = stacks->warm[count - 1 - WEIR__STACK_AHEAD];
+
+		expect_lines(end - stack_colour(stacks, end) - 64 * WEIR__STACK_LINES,
+			     WEIR__STACK_LINES);
+	}
+	stacks->warm_count = count - 1;
+	return stacks->warm[count - 1];
+}
+
+static inline bool stack_put(struct weir__stacks *stacks, void *end)
+{
+	size_t count = stacks->warm_count;
+
+	if (WEIR__UNLIKELY(count >= stacks->warm_most || count == stacks->warm_room))
+		return false;
+	stacks->promised--;
+	stacks->warm[count] = end;
+	stacks->warm_count = count + 1;
+	return true;
+}
 
 /* How many bytes a task may use of each, whatever its colour. */
 size_t weir__stack_usable(const struct weir__stacks *stacks);

@@ -1,10 +1,10 @@
 /* task: where a new context begins on x86-64. The switch itself is in switch_x86_64.h.
  *
  * Alignment: rsp is a multiple of 16 before a call, so 8 less at the start of a function. A new
- * context starts by a jump, not by a call; weir__context_new leaves rsp a multiple of 16 then.
+ * context starts by a jump, not by a call, and calls when it has popped what weir__context_new left.
  */
 	.text
-/* The first switch to a new context lands here, with the function in rbx and its argument in r12.
+/* The first switch to a new context lands here, with the function and its argument on the stack.
  * An undefined return address ends a debugger's walk up the stack. */
 	.globl weir__context_start
 	.hidden weir__context_start
@@ -14,8 +14,9 @@ weir__context_start:
 	.cfi_startproc
 	.cfi_undefined rip
 	endbr64
-	movq %r12, %rdi
-	callq *%rbx
+	popq %rax
+	popq %rdi
+	callq *%rax
 	ud2
 	.cfi_endproc
 	.size weir__context_start, . - weir__context_start

@@ -82,6 +82,7 @@ void seam_relax(void);
 /* The engine keeps a copy of this section for each thread and exchanges it when it switches. `used`
  * keeps the compiler from believing that it sees every access. */
 #define WEIR__TLS __attribute__((section("weir_tls"), used))
+#define WEIR__TLS_EXTERN extern __attribute__((section("weir_tls")))
 
 /* Part of the program's state: as it was at the start of each execution. */
 #define WEIR__GLOBAL __attribute__((section("weir_global")))

@@ -128,7 +128,7 @@ static void test_outcomes(void)
 }
 
 /* The states in which a program can end. */
-enum { MAX_ENDS = 1 << 14, MOST_SCHEDULES = 60000, GENERATED = 40 };
+enum { MAX_ENDS = 1 << 14, MOST_SCHEDULES = 400000, GENERATED_SCHEDULES = 60000, GENERATED = 40 };
 
 static struct ends {
 	uint64_t hashes[MAX_ENDS];
@@ -157,12 +157,12 @@ static int compare(const void *a, const void *b)
 
 /* Zero when it failed or there were too many schedules. */
 static uint64_t ends_of(const struct model *model, unsigned environment, struct ends *ends,
-			bool remember, bool sleep_sets)
+			uint64_t most, bool remember, bool sleep_sets)
 {
 	struct search_config config = {
 		.environment = environment,
 		.preemptions = ANY_NUMBER,
-		.schedules = MOST_SCHEDULES,
+		.schedules = most,
 		.remember = remember,
 		.sleep_sets = sleep_sets,
 		.ended = note_end,
@@ -222,10 +222,10 @@ static void test_short_cuts(void)
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++) {
 		const struct model *model = &models[i];
-		uint64_t schedules = ends_of(model, 0, &full, false, false);
-		uint64_t with_sleep = ends_of(model, 0, &fewer, false, true);
+		uint64_t schedules = ends_of(model, 0, &full, MOST_SCHEDULES, false, false);
+		uint64_t with_sleep = ends_of(model, 0, &fewer, MOST_SCHEDULES, false, true);
 		bool sleep_same = same(&full, &fewer);
-		uint64_t with_states = ends_of(model, 0, &fewer, true, false);
+		uint64_t with_states = ends_of(model, 0, &fewer, MOST_SCHEDULES, true, false);
 
 		printf("       %s: %d ends; %llu schedules, %llu with sleep sets, %llu with "
 		       "states\n",
@@ -251,8 +251,9 @@ static void test_generated(void)
 		const struct model *model = generated_model(number, &environment);
 
 		/* More threads have too many schedules for sleep sets alone. */
-		if (model->threads[2] || ends_of(model, environment, &by_sleep, false, true) == 0 ||
-		    ends_of(model, environment, &by_states, true, false) == 0)
+		if (model->threads[2] ||
+		    ends_of(model, environment, &by_sleep, GENERATED_SCHEDULES, false, true) == 0 ||
+		    ends_of(model, environment, &by_states, GENERATED_SCHEDULES, true, false) == 0)
 			continue;
 		compared++;
 		different += !same(&by_sleep, &by_states);
