@@ -4,14 +4,7 @@
  *
  * The tasks do nothing but return a value. The first turns, which make the stacks, do not count.
  */
-#include "bench.hpp"
-
-#include <weir/weir.h>
-
-struct plan {
-	uint32_t tasks;
-	double seconds;
-};
+#include "plan.hpp"
 
 static int answer(void *arg, intptr_t *value)
 {
@@ -21,7 +14,7 @@ static int answer(void *arg, intptr_t *value)
 
 static int root(void *arg, intptr_t *)
 {
-	const plan &plan = *static_cast<struct plan *>(arg);
+	const bench::plan &plan = *static_cast<bench::plan *>(arg);
 	std::vector<struct weir_future *> tasks(plan.tasks);
 	std::vector<intptr_t> values(plan.tasks);
 	auto turn = [&] {
@@ -41,12 +34,5 @@ static int root(void *arg, intptr_t *)
 
 int main(int argc, char **argv)
 {
-	bench::arguments arguments(argc, argv);
-	plan plan = { arguments.count_of("tasks", 1000), arguments.number("seconds", 0.2) };
-	struct weir_run_config config = {};
-
-	config.stack_cache = plan.tasks;
-	if (weir_run(root, &plan, &config) < 0)
-		bench::fail("weir_run");
-	return 0;
+	return bench::run_tasks(argc, argv, root);
 }

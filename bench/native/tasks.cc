@@ -6,16 +6,9 @@
  * count. The first turn is cold: the kernel hands out every page then. In the others the stacks are
  * warm. Then again, and those in the middle of the queue are cancelled, until they are gone.
  */
-#include "bench.hpp"
-
-#include <weir/weir.h>
+#include "plan.hpp"
 
 static constexpr uint32_t PERMITS = 3;
-
-struct plan {
-	uint32_t tasks;
-	double seconds;
-};
 
 static struct weir_sem sem = WEIR_SEM_INIT(PERMITS);
 static uint32_t queued, ended;
@@ -120,7 +113,7 @@ template <class Measure> static double repeat(double seconds, Measure measure)
 
 static int root(void *arg, intptr_t *)
 {
-	const plan &plan = *static_cast<struct plan *>(arg);
+	const bench::plan &plan = *static_cast<bench::plan *>(arg);
 	double bytes;
 
 	bench::print("cold_ns", pass_through(plan.tasks, &bytes));
@@ -134,12 +127,5 @@ static int root(void *arg, intptr_t *)
 
 int main(int argc, char **argv)
 {
-	bench::arguments arguments(argc, argv);
-	plan plan = { arguments.count_of("tasks", 1000), arguments.number("seconds", 0.2) };
-	struct weir_run_config config = {};
-
-	config.stack_cache = plan.tasks;
-	if (weir_run(root, &plan, &config) < 0)
-		bench::fail("weir_run");
-	return 0;
+	return bench::run_tasks(argc, argv, root);
 }

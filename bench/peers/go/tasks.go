@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
-	"time"
 )
 
 // resident is what the kernel has given the process: pages, and the tables that find them.
@@ -30,85 +27,20 @@ func resident() float64 {
 	return all
 }
 
-// allThrough lets n goroutines wait and go through: nanoseconds and resident bytes of each.
-func allThrough[G gate](g G, n int, weigh bool) (ns, bytes float64) {
-	var queued, ended atomic.Int64
-	var before float64
-	var weighing time.Duration
-	for i := 0; i < permitsOfMany; i++ {
-		g.acquire()
-	}
-	if weigh {
-		before = resident()
-	}
-	start := time.Now()
-	for i := 0; i < n; i++ {
-		go func() {
-			queued.Add(1)
-			g.acquire()
-			g.release()
-			ended.Add(1)
-		}()
-	}
-	reached(&queued, n)
-	if weigh {
-		begun := time.Now()
-		bytes = (resident() - before) / float64(n)
-		weighing = time.Since(begun)
-	}
-	for i := 0; i < permitsOfMany; i++ {
-		g.release()
-	}
-	reached(&ended, n)
-	return float64((time.Since(start) - weighing).Nanoseconds()) / float64(n), bytes
-}
-
-// cancelMiddle lets n goroutines wait and ends the waits of those in the middle.
-func cancelMiddle(w weighted, n int) float64 {
-	var queued, ended atomic.Int64
-	cancels := make([]context.CancelFunc, n)
-	w.acquire()
-	for i := range cancels {
-		mine, end := context.WithCancel(w.context)
-		cancels[i] = end
-		go func() {
-			queued.Add(1)
-			if w.semaphore.Acquire(mine, 1) == nil {
-				w.release()
-			}
-			ended.Add(1)
-		}()
-	}
-	reached(&queued, n)
-	middle := cancels[n/4 : n-n/4]
-	start := time.Now()
-	for _, end := range middle {
-		end()
-	}
-	reached(&ended, len(middle))
-	ns := float64(time.Since(start).Nanoseconds()) / float64(len(middle))
-	w.release()
-	reached(&ended, n)
-	for _, end := range cancels {
-		end()
-	}
-	return ns
-}
-
 // tasks: what a goroutine that waits costs when there are very many. On one processor.
 func tasks[G gate](open func(int) G, a arguments) {
 	n := a.count("tasks", 1000)
 	seconds := a.number("seconds", 0.2)
 	runtime.GOMAXPROCS(1)
-	cold, bytes := allThrough(open(permitsOfMany), n, true)
+	cold, bytes := passThrough(open(permitsOfMany), n, resident)
 	show("cold_ns", cold)
 	show("bytes", bytes)
 	show("warm_ns", repeat(seconds, func() float64 {
-		ns, _ := allThrough(open(permitsOfMany), n, false)
+		ns, _ := passThrough(open(permitsOfMany), n, nil)
 		return ns
 	}))
 	if w, ok := any(open(1)).(weighted); ok && n < 1000000 {
-		show("cancel_ns", repeat(seconds/4, func() float64 { return cancelMiddle(w, n) }))
+		show("cancel_ns", repeat(seconds/4, func() float64 { return cancel(w, n) }))
 	}
 }
 

@@ -24,34 +24,38 @@ func reached(counter *atomic.Int64, goal int) {
 	}
 }
 
-// passThrough lets n goroutines queue and go through: nanoseconds and bytes of each.
-func passThrough[G gate](g G, n int, weigh bool) (ns, bytes float64) {
-	var queued, through atomic.Int64
-	var before, after float64
+// passThrough lets n goroutines queue and go through: nanoseconds of each, and if it is to weigh
+// them, what each adds while all of them wait. Weighing does not count.
+func passThrough[G gate](g G, n int, weigh func() float64) (ns, bytes float64) {
+	var queued, ended atomic.Int64
+	var before float64
+	var weighing time.Duration
 	for i := 0; i < permitsOfMany; i++ {
 		g.acquire()
 	}
-	if weigh {
-		before = inUse()
+	if weigh != nil {
+		before = weigh()
 	}
 	start := time.Now()
 	for i := 0; i < n; i++ {
 		go func() {
 			queued.Add(1)
 			g.acquire()
-			through.Add(1)
 			g.release()
+			ended.Add(1)
 		}()
 	}
 	reached(&queued, n)
-	if weigh {
-		after = inUse()
+	if weigh != nil {
+		begun := time.Now()
+		bytes = (weigh() - before) / float64(n)
+		weighing = time.Since(begun)
 	}
 	for i := 0; i < permitsOfMany; i++ {
 		g.release()
 	}
-	reached(&through, n)
-	return float64(time.Since(start).Nanoseconds()) / float64(n), (after - before) / float64(n)
+	reached(&ended, n)
+	return float64((time.Since(start) - weighing).Nanoseconds()) / float64(n), bytes
 }
 
 // cancel lets n goroutines queue, ends the waits of those in the middle through their contexts and
@@ -102,10 +106,10 @@ func waiters[G gate](open func(int) G, a arguments) {
 	seconds := a.number("seconds", 0.2)
 	runtime.GOMAXPROCS(1)
 	show("through_ns", repeat(seconds, func() float64 {
-		ns, _ := passThrough(open(permitsOfMany), n, false)
+		ns, _ := passThrough(open(permitsOfMany), n, nil)
 		return ns
 	}))
-	_, bytes := passThrough(open(permitsOfMany), n, true)
+	_, bytes := passThrough(open(permitsOfMany), n, inUse)
 	show("bytes", bytes)
 	if w, ok := any(open(1)).(weighted); ok {
 		show("cancel_ns", repeat(seconds/4, func() float64 { return cancel(w, n) }))
