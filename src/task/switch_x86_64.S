@@ -1,7 +1,7 @@
 /* task: where a new context begins on x86-64. The switch itself is in switch_x86_64.h.
  *
  * Alignment: rsp is a multiple of 16 before a call, so 8 less at the start of a function. A new
- * context starts by a jump, not by a call, and calls when it has popped what weir__context_new left.
+ * context starts by a jump, not by a call; it calls when it has popped what weir__context_new left.
  */
 	.text
 /* The first switch to a new context lands here, with the function and its argument on the stack.
