@@ -6,11 +6,7 @@
 
 #include <errno.h>
 
-/* How an idle scheduler watches its inbox before it sleeps, for the reasons that park/thread.c
- * gives: turns of WEIR__RELAX, then of giving way to other threads, each for about as long as it
- * takes to wake a thread that sleeps. Otherwise two schedulers that hand over to each other, once
- * asleep, would find each other asleep for ever. */
-static const uint32_t spins_most = 100;
+/* How long an idle scheduler gives way to other threads before it sleeps: see task/inbox.c. */
 static const uint32_t yields_most = 256;
 
 /* Without a deadline it sleeps until it is woken, but the last of those who could wake it may go
@@ -18,35 +14,6 @@ static const uint32_t yields_most = 256;
  * was just ending must have gone, then less and less often. */
 static const weir_time doze_least = 10 * WEIR_MS;
 static const weir_time doze_most = 10 * WEIR_SECOND;
-
-/* Delivers messages, the oldest first. */
-static void deliver(struct weir__message *newest)
-{
-	struct weir__message *oldest = NULL;
-
-	while (newest) {
-		struct weir__message *next = newest->next;
-
-		newest->next = oldest;
-		oldest = newest;
-		newest = next;
-	}
-	while (oldest) {
-		/* Delivered, it may be posted again or be gone. */
-		struct weir__message *next = oldest->next;
-
-		oldest->deliver(oldest);
-		oldest = next;
-	}
-}
-
-static bool look_into_inbox(struct weir__sched *sched)
-{
-	if (!WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
-		return false;
-	deliver(WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE));
-	return true;
-}
 
 /* Sleeps until somebody rings or until `deadline`. */
 static void sleep_until(struct weir__sched *sched, weir_time deadline)
@@ -65,7 +32,7 @@ static void sleep_until(struct weir__sched *sched, weir_time deadline)
 	found = WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE);
 	if (found != &sched->marker) {
 		sched->rings_due++;
-		deliver(found);
+		weir__inbox_deliver(found);
 	}
 	sched->rings_due -= rings;
 }
@@ -86,20 +53,6 @@ static void fire_timers(struct weir__sched *sched)
 	}
 }
 
-static bool spin(struct weir__sched *sched)
-{
-	uint32_t length = habit_length(&sched->spinning, spins_most);
-	bool found = false;
-
-	for (uint32_t i = 0; i < length && !found; i++) {
-		WEIR__RELAX();
-		sched->ticks = weir__ticks();
-		found = look_into_inbox(sched);
-	}
-	habit_learn(&sched->spinning, found, spins_most);
-	return found;
-}
-
 static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer)
 {
 	uint32_t length = habit_length(&sched->yielding, yields_most);
@@ -109,23 +62,10 @@ static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer
 		if (timer && weir_now() >= timer->time)
 			break;
 		weir__cpu_yield();
-		found = look_into_inbox(sched);
+		found = weir__inbox_look(sched);
 	}
 	habit_learn(&sched->yielding, found, yields_most);
 	return found;
-}
-
-static bool has_events(const struct weir__sched *sched)
-{
-	return sched->config->poller && sched->config->poller->pending > 0;
-}
-
-bool weir__sched_watch(struct weir__sched *sched)
-{
-	if (sched->is_virtual || has_events(sched) || !weir__cpu_to_spare())
-		return false;
-	sched->watched = !spin(sched);
-	return !sched->watched;
 }
 
 static void idle(struct weir__sched *sched)
@@ -139,11 +79,11 @@ static void idle(struct weir__sched *sched)
 		sched->virtual_now = first->time;
 		return;
 	}
-	if (!has_events(sched) && ((spins && spin(sched)) || yield(sched, first)))
+	if (!sched_has_events(sched) && ((spins && weir__inbox_spin(sched)) || yield(sched, first)))
 		return;
 	if (first) {
 		sleep_until(sched, first->time);
-	} else if (has_events(sched) || !weir__sched_stuck(sched)) {
+	} else if (sched_has_events(sched) || !weir__sched_stuck(sched)) {
 		sleep_until(sched, weir_after(sched->doze));
 		sched->doze = sched->doze < doze_most ? 2 * sched->doze : doze_most;
 	}
@@ -157,9 +97,9 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 	weir__clock_set(sched->is_virtual ? &sched->virtual_now : NULL);
 	while (sched->task_count > 0 && !(until && future_ended(until))) {
 		sched->ticks = weir__ticks();
-		if (has_events(sched))
+		if (sched_has_events(sched))
 			sched->config->poller->wait(sched->config->poller, -1, 0);
-		(void)look_into_inbox(sched);
+		(void)weir__inbox_look(sched);
 		fire_timers(sched);
 		if (weir__sched_run_one(sched))
 			sched->doze = doze_least;
@@ -173,7 +113,7 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 void weir__sched_settle(struct weir__sched *sched)
 {
 	/* A cancel may have been on its way to a task that has ended. */
-	(void)look_into_inbox(sched);
+	(void)weir__inbox_look(sched);
 	while (sched->rings_due > 0)
 		sched->rings_due -= weir__bell_wait(&sched->bell, WEIR_NEVER);
 }

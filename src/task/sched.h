@@ -150,6 +150,19 @@ void weir__sched_post(struct weir__sched *sched, struct weir__message *message);
 /* Whether the calling task must return -ECANCELED now; says so once. */
 bool weir__task_told(struct weir__task *task);
 
+/* Whether the caller's poller waits for something. */
+static inline bool sched_has_events(const struct weir__sched *sched)
+{
+	return sched->config->poller && sched->config->poller->pending > 0;
+}
+
+/* In the scheduler's thread: delivers messages, the oldest first. */
+void weir__inbox_deliver(struct weir__message *newest);
+
+/* Delivers what is in the inbox. Whether there was something; the second looks for a while. */
+bool weir__inbox_look(struct weir__sched *sched);
+bool weir__inbox_spin(struct weir__sched *sched);
+
 /* From a task, while none is ready: watches the inbox for a while. Whether something came. */
 bool weir__sched_watch(struct weir__sched *sched);
 
