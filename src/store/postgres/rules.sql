@@ -91,7 +91,7 @@ BEGIN
 END $$;
 
 -- Four classes to each doubling, as weir__wait_class().
-CREATE OR REPLACE FUNCTION @schema@.count_wait(p_sem bigint, wait bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION @schema@.count_wait(p_sem bigint, wait bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	high integer := 64 - position(B'1' IN wait::bit(64)); -- the highest bit that is set
 	p_class integer := CASE WHEN wait < 4 THEN greatest(wait, 0)
@@ -101,6 +101,7 @@ BEGIN
 	IF NOT FOUND THEN
 		INSERT INTO wait VALUES (p_sem, p_class, 1);
 	END IF;
+	RETURN true;
 END $$;
 
 -- The next free slot when *slot* was the lowest one and is taken.
