@@ -99,6 +99,7 @@ struct server {
 	struct calls todo;
 	bool ready;               /* it was found, and will do */
 	bool pausing;             /* until the timer `pause` */
+	bool verifying;           /* the engine's: who it is; nothing is sent meanwhile */
 	bool gave_up;             /* the last attempt to reach it has failed, too */
 	uint32_t failed;          /* attempts in a row */
 	struct weir__timer pause; /* until the next attempt, or until the server can again */

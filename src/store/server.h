@@ -16,6 +16,12 @@
 bool weir__server_is_idle(const struct server *server);
 /* It is there: what its last failure has left. The engine then says what is to do. */
 void weir__server_found(struct server *server);
+/* Nothing may be sent to it just now. */
+static inline bool weir__server_is_held_up(const struct server *server)
+{
+	return server->pausing || server->verifying;
+}
+
 /* It has answered. */
 static inline void weir__server_heard(struct server *server)
 {

@@ -122,57 +122,20 @@ void weir__pg_look_at_all(struct postgres *pg)
 	weir__desk_look(&pg->desk, 0);
 }
 
-static int by_name(const void *a, const void *b)
+static bool add_poll(void *self, struct server *server, struct call *const *calls, size_t n)
 {
-	return strcmp((*(struct call *const *)a)->name, (*(struct call *const *)b)->name);
-}
-
-/* Those that are due, or nearly so: many in one question are cheaper than each in time. */
-static size_t gather(struct postgres *pg, struct call **due)
-{
-	weir_time until = pg->sent + pg->desk.store->bounds.heartbeat / 8;
-	weir_time next = WEIR_NEVER;
-	size_t n = 0;
-
-	for (struct call *call = pg->desk.waiting.first; call != NULL; call = call->next) {
-		if (call->look_again <= until && !call->polled)
-			due[n++] = call;
-		else if (call->look_again > until && call->look_again < next)
-			next = call->look_again;
-	}
-	weir__desk_look(&pg->desk, next);
-	return n;
+	(void)server;
+	return add(self, WEIR__PG_POLL, calls[0]->name, calls, n) != NULL;
 }
 
 static void add_polls(struct postgres *pg, struct batch *batch)
 {
-	struct call **due;
-	size_t n = 0, end;
+	const struct poll poll = { .now = pg->sent, .ask = add_poll, .self = batch };
 
 	if (pg->desk.beats_at > pg->sent + pg->desk.store->bounds.heartbeat / 8)
 		return;
 	pg->desk.beats_at = WEIR_NEVER;
-	for (struct call *call = pg->desk.waiting.first; call != NULL; call = call->next)
-		n++;
-	if (n == 0)
-		return;
-	/* Whatever comes of this: a heartbeat from now it is tried again. */
-	weir__desk_look(&pg->desk, pg->sent + pg->desk.store->bounds.heartbeat);
-	due = malloc(n * sizeof(struct call *));
-	if (due == NULL)
-		return;
-	n = gather(pg, due);
-	qsort(due, n, sizeof(struct call *), by_name);
-	for (size_t i = 0; i < n; i = end) {
-		for (end = i + 1; end < n && end - i < WEIR__PG_AT_ONCE; end++)
-			if (strcmp(due[i]->name, due[end]->name) != 0)
-				break;
-		if (add(batch, WEIR__PG_POLL, due[i]->name, due + i, end - i) == NULL)
-			break;
-		for (size_t k = i; k < end; k++)
-			due[k]->polled = true;
-	}
-	free(due);
+	weir__desk_poll(&pg->desk, &poll);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@
 #define WEIR_STORE_POSTGRES_POSTGRES_H
 
 #include "store/hear.h"
+#include "store/poll.h"
 #include "store/postgres/wire.h"
 #include "store/server.h"
 
@@ -123,7 +124,6 @@ bool weir__pg_send_question(struct postgres *pg, const struct question *question
 /* Sends what the questions of a batch need to be prepared. */
 bool weir__pg_prepare(struct postgres *pg, const struct question *questions);
 bool weir__pg_send_settings(struct postgres *pg);
-enum { WEIR__PG_AT_ONCE = 128 }; /* waiters in one question */
 
 /* ask.c */
 void weir__pg_send(struct postgres *pg);        /* what is to do, if nothing is on its way */

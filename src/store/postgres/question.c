@@ -24,7 +24,7 @@ struct values {
 	const char *value[MOST_VALUES];
 	char digits[MOST_VALUES][DIGITS];
 	char token[TOKEN_TEXT + 1];
-	char tokens[WEIR__PG_AT_ONCE * (TOKEN_TEXT + 1) + 2];
+	char tokens[WEIR__POLL_AT_ONCE * (TOKEN_TEXT + 1) + 2];
 };
 
 static const struct {

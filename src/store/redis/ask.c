@@ -49,7 +49,7 @@ static void say(struct redis *redis, struct call *call)
 
 static void send_to(struct node *node)
 {
-	if (node->server.todo.first == NULL || weir__redis_held_up(node))
+	if (node->server.todo.first == NULL || weir__server_is_held_up(&node->server))
 		return;
 	if (!node->server.ready) {
 		weir__server_want(&node->server);
@@ -71,7 +71,8 @@ void weir__redis_send(struct redis *redis)
 bool weir__redis_can_send_now(const struct redis *redis, const struct node *node)
 {
 	return node->server.ready && !node->address.tls && node->server.todo.first == NULL &&
-	       !weir__redis_held_up(node) && WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
+	       !weir__server_is_held_up(&node->server) &&
+	       WEIR__LOAD(&redis->queued, __ATOMIC_ACQUIRE) == 0;
 }
 
 void weir__redis_send_now(struct node *node)
@@ -82,81 +83,27 @@ void weir__redis_send_now(struct node *node)
 		weir__agent_timer_set(node->redis->desk.agent, &node->unwritten, 0);
 }
 
-/* Whom to ask about one that waits. */
-static struct node *node_of(const struct redis *redis, const struct call *call)
+static bool ask(void *self, struct server *server, struct call *const *calls, size_t n)
 {
-	return call->pinned ? weir__redis_node(call->server) :
-			      weir__redis_node_of(redis, call->name);
-}
+	struct node *node = weir__redis_node(server);
 
-static int by_name(const void *a, const void *b)
-{
-	const struct call *one = *(struct call *const *)a, *two = *(struct call *const *)b;
-	int order = strcmp(one->name, two->name);
-
-	return order != 0 ? order : one->pinned - two->pinned;
-}
-
-/* Those that are due, or nearly so: many in one command are cheaper than each in time. */
-static size_t gather(struct redis *redis, const struct node *of, struct call **due, bool all)
-{
-	weir_time until = weir__boottime() + redis->desk.store->bounds.heartbeat / 8;
-	weir_time next = WEIR_NEVER;
-	size_t n = 0;
-
-	for (struct call *call = redis->desk.waiting.first; call != NULL; call = call->next) {
-		struct node *node = node_of(redis, call);
-
-		if ((all || call->look_again <= until) && (of == NULL || of == node)) {
-			if (!node->server.ready)
-				weir__redis_connect(&node->server);
-			else if (!call->polled && !weir__redis_held_up(node))
-				due[n++] = call;
-		} else if (call->look_again < next) {
-			next = call->look_again;
-		}
-	}
-	weir__desk_look(&redis->desk, next);
-	return n;
-}
-
-static void say_polls(struct redis *redis, struct call **due, size_t n)
-{
-	size_t end;
-
-	for (size_t i = 0; i < n; i = end) {
-		struct node *node = node_of(redis, due[i]);
-
-		for (end = i + 1; end < n && end - i < WEIR__REDIS_AT_ONCE; end++)
-			if (by_name(&due[i], &due[end]) != 0)
-				break;
-		if (due[i]->pinned && !weir__redis_say_asking(node))
-			return;
-		if (!weir__redis_say_poll(node, due + i, end - i))
-			return;
-		for (size_t k = i; k < end; k++)
-			due[k]->polled = true;
-	}
+	(void)self;
+	return (!calls[0]->pinned || weir__redis_say_asking(node)) &&
+	       weir__redis_say_poll(node, calls, n);
 }
 
 void weir__redis_poll(struct redis *redis, const struct node *node, bool all)
 {
-	struct call **due;
-	size_t n = 0;
+	const struct poll poll = {
+		.now = weir__boottime(),
+		.of = node != NULL ? &node->server : NULL,
+		.all = all,
+		.ask = ask,
+	};
 
-	for (struct call *call = redis->desk.waiting.first; call != NULL; call = call->next)
-		n++;
-	if (n == 0)
+	if (redis->desk.waiting.first == NULL)
 		return;
-	/* Whatever comes of this: a heartbeat from now it is tried again. */
-	weir__desk_look(&redis->desk, weir__boottime() + redis->desk.store->bounds.heartbeat);
-	due = malloc(n * sizeof(struct call *));
-	if (due == NULL)
-		return;
-	n = gather(redis, node, due, all);
-	qsort(due, n, sizeof(struct call *), by_name);
-	say_polls(redis, due, n);
-	free(due);
+	weir__desk_poll(&redis->desk, &poll);
 	for (size_t i = 0; i < redis->n_nodes; i++)
 		if (redis->nodes[i]->server.ready)
 			weir__wire_flush(&redis->nodes[i]->mouth);

@@ -11,7 +11,7 @@ enum {
 	KEYS = 3,
 	KEY_SIZE = 2 * WEIR_NAME_MAX + 8,
 	FIXED = 3 + KEYS + 3, /* EVALSHA hash n keys doubt identity caution */
-	PARTS = FIXED + WEIR__REDIS_AT_ONCE + 10,
+	PARTS = FIXED + WEIR__POLL_AT_ONCE + 10,
 	NUMBERS = 10,
 	DIGITS = 24,
 	/* A waiter is dropped after this many heartbeats of silence. */

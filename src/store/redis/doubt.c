@@ -25,7 +25,7 @@
 static void conclude(struct node *node, char verdict)
 {
 	weir__format(node->doubt, sizeof(node->doubt), "%c%s", verdict, node->suspect);
-	node->verifying = false;
+	node->server.verifying = false;
 	node->asking_around = false;
 	weir__redis_send(node->redis);
 	if (node->server.ready)
@@ -44,15 +44,15 @@ void weir__redis_doubt(struct node *node, const struct awaited *awaited, const c
 	const struct call *call = awaited->calls[0];
 	const struct names *names = call->names;
 
-	if (!node->verifying) {
-		node->verifying = true;
+	if (!node->server.verifying) {
+		node->server.verifying = true;
 		node->asking_around = false;
 		weir__format(node->suspect, sizeof(node->suspect), "%s", found);
 		weir__format(node->suspect_name, sizeof(node->suspect_name), "%s",
 			     names != NULL && names->complete ? names->name[names->heard] :
 								call->name);
 		if (!weir__redis_say_who(node, NULL))
-			node->verifying = false; /* and it is found again */
+			node->server.verifying = false; /* and it is found again */
 		weir__wire_flush(&node->mouth);
 	}
 	weir__redis_take_back(awaited, NULL);
@@ -101,7 +101,7 @@ void weir__redis_verify(struct weir__timer *timer)
 
 	weir__lock(&redis->lock);
 	for (size_t i = 0; i < redis->n_nodes; i++)
-		if (redis->nodes[i]->verifying && redis->nodes[i]->asking_around)
+		if (redis->nodes[i]->server.verifying && redis->nodes[i]->asking_around)
 			ask_around(redis->nodes[i]);
 	weir__unlock(&redis->lock);
 }
@@ -118,7 +118,7 @@ static void hear_witness(struct node *node, struct node *about, const char *info
 {
 	char identity[WEIR__IDENTITY];
 
-	if (about->witness != node || !about->verifying)
+	if (about->witness != node || !about->server.verifying)
 		return;
 	weir__info_identity(info, identity);
 	about->witness = NULL;
@@ -149,7 +149,7 @@ void weir__redis_hear_who(struct node *node, const struct awaited *awaited,
 		hear_witness(node, awaited->about, info);
 		return;
 	}
-	if (!node->verifying)
+	if (!node->server.verifying)
 		return;
 	weir__redis_recognise(node, info);
 	if (strcmp(node->identity, node->suspect) == 0 || lost_nothing(node, node->suspect, info))

@@ -24,6 +24,7 @@
 #define WEIR_STORE_REDIS_REDIS_H
 
 #include "store/hear.h"
+#include "store/poll.h"
 #include "store/redis/identity.h"
 #include "store/redis/script.h"
 #include "store/redis/wire.h"
@@ -64,7 +65,6 @@ struct node {
 	char doubt[WEIR__IDENTITY + 1];
 	char suspect[WEIR__IDENTITY]; /* about to be known, of a name */
 	char suspect_name[WEIR_NAME_MAX + 1];
-	bool verifying;       /* and nothing is sent meanwhile */
 	bool asking_around;   /* among the other nodes */
 	struct node *witness; /* the suspect, when it was asked */
 	bool given_away;      /* what it said */
@@ -144,11 +144,6 @@ struct node *weir__redis_node_of(const struct redis *redis, const char *name);
 /* The next node that serves from that number on, or n_nodes. */
 size_t weir__redis_serving(const struct redis *redis, size_t from);
 void weir__redis_nodes_free(struct redis *redis);
-/* Whether nothing may be sent to it just now. */
-static inline bool weir__redis_held_up(const struct node *node)
-{
-	return node->server.pausing || node->verifying;
-}
 uint16_t weir__redis_slot(const char *name);
 
 /* sentinel.c */
@@ -174,7 +169,6 @@ bool weir__redis_say_asking(struct node *node);
 bool weir__redis_say_map(struct node *node);
 bool weir__redis_say_who(struct node *node, struct node *about);
 bool weir__redis_say_look(struct node *node, const char *name, struct node *about);
-enum { WEIR__REDIS_AT_ONCE = 128 }; /* waiters in one command */
 
 /* ask.c */
 /* Sends what was just taken, from any thread, if nothing is in the way. */

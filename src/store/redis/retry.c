@@ -38,7 +38,7 @@ void weir__redis_listen(struct desk *desk)
 void weir__redis_reconsider(struct redis *redis)
 {
 	for (size_t i = 0; i < redis->n_nodes; i++)
-		if (redis->nodes[i]->verifying)
+		if (redis->nodes[i]->server.verifying)
 			weir__agent_timer_set(redis->desk.agent, &redis->verify, 0);
 }
 
@@ -47,7 +47,7 @@ void weir__redis_unsend(struct server *server)
 	struct node *node = weir__redis_node(server);
 	struct awaited *awaited = node->awaited_first;
 
-	node->verifying = false;
+	node->server.verifying = false;
 	node->awaited_first = node->awaited_last = NULL;
 	while (awaited != NULL) {
 		struct awaited *next = awaited->next;
