@@ -204,7 +204,7 @@ struct file {
 	mode_t keep;   /* permissions of the file it replaces, or NO_MODE */
 	bool spent;    /* its descriptors went back to the budget already */
 	bool ended;    /* the last read found the end of the source */
-	bool cold;     /* opening it had to wait for the disk, and so will reading */
+	bool cold;     /* nothing of it was in memory when it was opened */
 };
 
 #define NO_MODE ((mode_t)-1)

@@ -22,10 +22,10 @@ void weir__io_free(struct weir__io *io);
 /* NULL without a ring. */
 struct weir_poller *weir__io_poller(struct weir__io *io);
 
-/* A descriptor or a negative error. *waited is set where the ring was needed, and then nothing of
- * the file is in the caches; it may be NULL. */
+/* A descriptor or a negative error. *cold is set where the name was not in the cache of names: then
+ * nothing of the file is in memory. It may be NULL. */
 int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve,
-		  bool *waited);
+		  bool *cold);
 
 /* Whether reading there would not wait now, with the bytes read if so: as weir__io_read, and
  * -EAGAIN when it would. */

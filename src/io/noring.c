@@ -35,10 +35,10 @@ struct weir_poller *weir__io_poller(struct weir__io *io)
 }
 
 int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve,
-		  bool *waited)
+		  bool *cold)
 {
 	(void)io;
-	(void)waited;
+	(void)cold;
 	return weir__plain_open(dir, name, flags, resolve);
 }
 

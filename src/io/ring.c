@@ -194,7 +194,7 @@ static bool open_here(struct weir__io *io, int dir, const char *name, const stru
 }
 
 int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve,
-		  bool *waited)
+		  bool *cold)
 {
 	struct open_how how = { .flags = flags, .resolve = resolve };
 	struct io_uring_sqe *sqe;
@@ -206,8 +206,8 @@ int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags
 	fd = weir__plain_open(dir, name, flags, resolve | RESOLVE_CACHED);
 	if (fd != -EAGAIN)
 		return fd;
-	if (waited)
-		*waited = true;
+	if (cold)
+		*cold = true;
 	if (open_here(io, dir, name, &how, &fd))
 		return fd;
 	do {

@@ -22,6 +22,14 @@ def forget():
         print("the caches stay warm: may not drop them")
 
 
+def allow_data(by_cp, source, copied):
+    """cp makes a hole of a last block that is all zero: who has data there as the source does is right."""
+    for path, fact in copied.items():
+        kept = "holes" in fact and fact["holes"] == source.get(path, {}).get("holes")
+        if kept and path in by_cp:
+            by_cp[path]["holes"] = fact["holes"]
+
+
 def main():
     seeds = int(os.environ.get("WEIR_SEEDS", "13"))
     first = int(os.environ.get("WEIR_SEED", "1"))
@@ -37,11 +45,11 @@ def main():
                 forget()
             cp("-a", *options, source.decode(), f"{directory}/copy")
             copied = manifest(f"{directory}/copy")
+            allow_data(by_cp, wanted, copied)
             compare(by_cp, copied, f"seed {seed} {options}")
             if seed % 3 == 0:  # and once more, onto itself
                 cp("-a", *options, "-T", source.decode(), f"{directory}/copy")
                 compare(by_cp, manifest(f"{directory}/copy"), f"seed {seed} {options}, again")
-            del wanted
     done(f"{seeds} trees from seed {first}")
 
 
