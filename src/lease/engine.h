@@ -66,7 +66,7 @@ struct weir__op {
 	bool detached; /* REQUEST: no process is the holder once it is granted, only its TTL counts
 			*/
 	const char *owner;
-	const char *request_id; /* REQUEST: never NULL */
+	const char *request_id; /* REQUEST: never NULL; RELEASE: of the lease, or NULL */
 	bool private_id;        /* it was drawn for this request: nobody else will ask under it */
 	uint8_t token[WEIR_TOKEN_SIZE]; /* REQUEST: the one to have, if it is a new lease */
 	struct weir_lease *lease;       /* REQUEST: allocated, to be filled when granted */

@@ -23,6 +23,7 @@ static int ask_about(struct weir_lease *lease, struct weir__op *op)
 	int result;
 
 	op->name = lease->name;
+	op->request_id = lease->request_id;
 	op->lease = lease;
 	op->slot_hint = lease->slot + 1;
 	op->weight = lease->weight;

@@ -174,7 +174,7 @@ bool weir__lease_give_up(struct weir_lease *lease, bool *ret_ask)
 struct parting {
 	struct weir__op op;
 	struct weir_store *store;
-	char name[];
+	char name[]; /* and the request id */
 };
 
 static void parted(struct weir__op *op)
@@ -188,10 +188,12 @@ static void parted(struct weir__op *op)
 	weir__store_unref(store);
 }
 
-static void ask_to_end(struct weir_lease *lease, struct weir__op *op, const char *name)
+static void ask_to_end(struct weir_lease *lease, struct weir__op *op, const char *name,
+		       const char *request_id)
 {
 	op->verb = WEIR__RELEASE;
 	op->name = name;
+	op->request_id = request_id;
 	op->slot_hint = lease->slot + 1;
 	op->weight = lease->weight;
 	memcpy(op->token, lease->token, WEIR_TOKEN_SIZE);
@@ -204,20 +206,22 @@ static void end_by_itself(struct weir_lease *lease)
 {
 	struct weir_store *store = lease->store;
 	size_t size = strlen(lease->name) + 1;
+	size_t id_size = strlen(lease->request_id) + 1;
 	struct parting *parting = NULL;
 
 	if (!store->engine->immediate)
-		parting = weir__alloc_small(sizeof(*parting) + size);
+		parting = weir__alloc_small(sizeof(*parting) + size + id_size);
 	if (parting != NULL) {
 		parting->op.done = parted;
 		parting->store = store;
 		memcpy(parting->name, lease->name, size);
+		memcpy(parting->name + size, lease->request_id, id_size);
 		weir__store_ref(store);
-		ask_to_end(lease, &parting->op, parting->name);
+		ask_to_end(lease, &parting->op, parting->name, parting->name + size);
 	} else if (store->engine->immediate || !weir__agent_is_self(store->agent)) {
 		struct weir__op op = { .done = weir__op_wake };
 
-		ask_to_end(lease, &op, lease->name);
+		ask_to_end(lease, &op, lease->name, lease->request_id);
 		weir__op_wait(&op);
 		weir__free(op.error);
 		weir__gate_leave(store);

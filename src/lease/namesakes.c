@@ -131,10 +131,12 @@ void weir__namesakes_give_up(struct weir_store *store, struct weir__op *op, int 
 	store->engine->withdraw(store, op);
 }
 
-static void give_back(struct weir_store *store, const char *name, const struct weir__grant *grant)
+static void give_back(struct weir_store *store, const char *name, const char *request_id,
+		      const struct weir__grant *grant)
 {
 	struct weir__op release = { .verb = WEIR__RELEASE,
 				    .name = name,
+				    .request_id = request_id,
 				    .slot_hint = grant->slot + 1,
 				    .weight = grant->weight };
 
@@ -159,7 +161,7 @@ void weir__namesakes_leave(struct weir_store *store, struct weir__op *op)
 	if (!last)
 		return;
 	if (namesakes->left_over)
-		give_back(store, namesakes->name, &namesakes->rest);
+		give_back(store, namesakes->name, namesakes->request_id, &namesakes->rest);
 	weir_lease_unref(namesakes->taken);
 	weir__free(namesakes);
 }
@@ -262,7 +264,7 @@ void weir__namesakes_pass_on(struct weir__op *op)
 	struct weir_lease *shared;
 
 	if (namesakes == NULL) {
-		give_back(lease->store, lease->name, grant);
+		give_back(lease->store, lease->name, lease->request_id, grant);
 		return;
 	}
 	weir__lock(&namesakes->lock);

@@ -161,8 +161,18 @@ void weir__call_refuse(struct call *call, int error, const char *why)
 
 /* ---- orphans --------------------------------------------------------------------------------- */
 
+static uint64_t id_of(const struct call *call)
+{
+	const char *id = call->op->request_id;
+
+	return weir__hash(id, strlen(id), weir__hash(call->name, strlen(call->name), 0));
+}
+
 void weir__call_bury(struct call *call)
 {
+	if (call->listed)
+		weir__table_remove(&call->desk->orphans, &call->by_token);
+	call->listed = false;
 	weir__call_move(call, CALL_SENT);
 	call->orphan = false;
 	free_if_over(call);
@@ -191,17 +201,58 @@ static bool leaves_something(const struct call *call)
 	       memcmp(call->token, call->op->token, WEIR_TOKEN_SIZE) == 0;
 }
 
-void weir__call_abandon(struct call *call, int result)
+/* An heir that has not asked leaves what was left to it. */
+static bool leaves_inheritance(struct call *call)
 {
-	call->orphan = leaves_something(call);
-	if (!call->orphan) {
-		weir__call_answer(call, result);
-		return;
-	}
+	if (!call->heir || call->state == CALL_WAITING || call->sent_before)
+		return false;
+	hide(call);
+	memcpy(call->token, call->left, WEIR_TOKEN_SIZE);
+	return true;
+}
+
+static void orphan(struct call *call, int result)
+{
+	uint64_t id = call->op->request_id != NULL ? id_of(call) : 0;
+
 	if (call->verb == CALL_REQUEST)
 		call->verb = CALL_WITHDRAW;
 	answer(call, result);
+	if (id != 0) {
+		weir__table_add(&call->desk->orphans, &call->by_token, id);
+		call->listed = true;
+	}
 	park(call);
+}
+
+void weir__call_abandon(struct call *call, int result)
+{
+	call->orphan = leaves_something(call) || leaves_inheritance(call);
+	if (call->orphan)
+		orphan(call, result);
+	else
+		weir__call_answer(call, result);
+}
+
+/* Whoever asks under the id of orphans has what they have left. One that is on its way comes before
+ * the question: if it finds a place, that ends; if it finds a lease, that stays. */
+static void inherit(struct call *call)
+{
+	struct desk *desk = call->desk;
+	struct weir__link *link = weir__table_find(&desk->orphans, id_of(call));
+
+	while (link != NULL) {
+		struct call *left = (struct call *)(void *)link;
+
+		link = weir__table_again(link);
+		call->heir = true;
+		memcpy(call->left, left->token, WEIR_TOKEN_SIZE);
+		left->inherited = true;
+		if (left->state == CALL_SENT)
+			continue;
+		desk->n_parked -= left->state == CALL_PARKED;
+		weir__call_bury(left);
+	}
 }
 
 void weir__call_fail(struct call *call, const struct server *server, int error, const char *why)
@@ -222,6 +273,10 @@ void weir__call_take_back(struct call *call)
 	call->look_again = 0;
 	if (!weir__call_is_live(call) || call->state != CALL_SENT)
 		return;
+	if (call->inherited) {
+		weir__call_bury(call);
+		return;
+	}
 	weir__names_start_over(call->names);
 	if (call->withdrawn && call->verb == CALL_REQUEST && !call->sent_before)
 		weir__call_answer(call, call->op->give_up);
@@ -274,6 +329,8 @@ bool weir__desk_take(struct desk *desk, struct weir__op *op)
 		return false;
 	}
 	op->keeper = call;
+	if (op->verb == WEIR__REQUEST && !op->private_id)
+		inherit(call);
 	if (op->verb == WEIR__REQUEST && op->wait)
 		weir__call_set_token(call, op->token);
 	weir__call_move(call, CALL_NEXT);
@@ -297,9 +354,9 @@ void weir__desk_withdraw(struct weir__op *op)
 	if (call->state == CALL_SENT)
 		return;
 	if (call->state == CALL_NEXT && call->server->ready &&
-	    (op->give_up == -ETIMEDOUT || op->place_was_left))
+	    (op->give_up == -ETIMEDOUT || op->place_was_left || call->heir))
 		return;
-	if ((call->state != CALL_WAITING && !call->sent_before) || op->place_stays) {
+	if ((call->state != CALL_WAITING && !call->sent_before && !call->heir) || op->place_stays) {
 		weir__call_answer(call, op->give_up);
 		return;
 	}
@@ -349,4 +406,5 @@ void weir__desk_done(struct desk *desk)
 	while (desk->parked.first != NULL)
 		weir__call_bury(desk->parked.first);
 	weir__table_done(&desk->tokens);
+	weir__table_done(&desk->orphans);
 }

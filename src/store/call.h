@@ -22,7 +22,8 @@
  *
  * ORPHANS. Whoever gives up while the server cannot be asked, and whoever is told that it cannot be
  * reached, is answered at once. The call stays behind without its operation, and takes back what
- * the server may have granted as soon as there is one again.
+ * the server may have granted as soon as there is one again. Unless somebody asks under the same
+ * request id again, as one should (L6): what the server has is that one's then, its HEIR's.
  *
  * MEMORY. A call goes when it was answered, is no orphan, and no answer that speaks of it is on its
  * way (`expected`). So whoever hears an answer may look at its calls, but not after
@@ -61,7 +62,8 @@ enum call_state {
 };
 
 struct call {
-	struct weir__link by_token; /* of a REQUEST that may wait, until it is answered */
+	struct weir__link by_token; /* of a REQUEST that may wait, until it is answered; then, of
+				       an orphan, by its id */
 	struct call *next;          /* in the list of its state; SENT ones are in none */
 	struct call *previous;
 	struct desk *desk;
@@ -73,18 +75,22 @@ struct call {
 	bool sent_before;    /* what came of asking it before is unknown */
 	bool withdrawn;      /* the asker has given up */
 	bool orphan;
-	bool findable;        /* by its token */
-	bool early;           /* a message has told of the grant before the answer that it waits */
-	bool polled;          /* the answer to a poll is on its way */
-	bool poll_again;      /* a message has told that there is something to hear */
-	bool pinned;          /* it goes to `server` once, whoever has its name */
-	bool alone;           /* the engine's: it is not to be sent together with others */
-	uint8_t hops;         /* the engine's: how often it was sent to another server */
-	uint32_t rests;       /* the engine's: how often it has rested */
-	weir_time sent;       /* before the last question that said something about it */
+	bool inherited;  /* an orphan that is SENT: there is an heir, it ends with its answer */
+	bool heir;       /* of an orphan whose token is `left` */
+	bool findable;   /* by its token */
+	bool listed;     /* an orphan, by its request id */
+	bool early;      /* a message has told of the grant before the answer that it waits */
+	bool polled;     /* the answer to a poll is on its way */
+	bool poll_again; /* a message has told that there is something to hear */
+	bool pinned;     /* it goes to `server` once, whoever has its name */
+	bool alone;      /* the engine's: it is not to be sent together with others */
+	uint8_t hops;    /* the engine's: how often it was sent to another server */
+	uint32_t rests;  /* the engine's: how often it has rested */
+	weir_time sent;  /* before the last question that said something about it */
 	weir_time look_again; /* WAITING: when to ask whether it was granted; RESTING: until when */
 	struct names *names;  /* of one that looks at many */
 	uint8_t token[WEIR_TOKEN_SIZE]; /* of its claim: its own, or of an earlier one of its id */
+	uint8_t left[WEIR_TOKEN_SIZE];
 	char name[];
 };
 
@@ -133,6 +139,7 @@ struct desk {
 	struct calls resting;
 	uint32_t n_parked;
 	struct weir__table tokens;
+	struct weir__table orphans;   /* by name and request id */
 	bool wants_ear;               /* somebody may have to be told something */
 	struct weir__timer heartbeat; /* the engine polls then */
 	weir_time beats_at;           /* when that is set for */

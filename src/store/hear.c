@@ -109,7 +109,7 @@ static void ask_again(struct call *call)
 /* What came of an orphan. */
 static void hear_orphan(struct call *call, int result)
 {
-	if (call->verb == CALL_WITHDRAW && result == 0) {
+	if (call->verb == CALL_WITHDRAW && result == 0 && !call->inherited) {
 		call->verb = CALL_RELEASE;
 		weir__call_move(call, CALL_NEXT);
 	} else {

@@ -128,6 +128,8 @@ static int attempt(struct weir__lite *lite, struct weir__op *operations, struct 
 
 	if (result != SQLITE_OK)
 		return result;
+	/* Before anybody asks under the same request id, and would have what is then taken back. */
+	weir__lite_abandoned_end(lite);
 	for (struct weir__op *op = operations; op != NULL; op = op->next) {
 		op->keeper = NULL;
 		if (lite->full && needs_space(op))
@@ -138,6 +140,8 @@ static int attempt(struct weir__lite *lite, struct weir__op *operations, struct 
 	for (struct weir__op *op = withdrawn; op != NULL; op = op->withdraw_next)
 		weir__lite_withdraw(lite, op);
 	result = weir__lite_end(lite);
+	if (result == SQLITE_OK)
+		weir__lite_abandoned_free(lite);
 	if (result == SQLITE_OK && lite->sync_later)
 		weir__lite_sync(lite);
 	lite->sync_later = false;
