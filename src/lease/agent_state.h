@@ -3,7 +3,6 @@
 #ifndef WEIR_LEASE_AGENT_STATE_H
 #define WEIR_LEASE_AGENT_STATE_H
 
-#include "base/habit.h"
 #include "base/poller.h"
 #include "base/worker.h"
 #include "lease/agent.h"
@@ -62,10 +61,6 @@ struct weir__agent {
 	uint32_t leads_seen; /* when the thread last went to sleep */
 	uint32_t followers;  /* others that wait for answers */
 	uint32_t company; /* CROWD when there were others, less one for each time there were not */
-	/* The leader's: how long it pays to look out for the first thing that comes, and for
-	 * others. */
-	struct weir__habit reply;
-	struct weir__habit news;
 };
 
 enum { WEIR__CROWD = 16 };

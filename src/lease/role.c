@@ -20,17 +20,12 @@
  * until nobody has led for a while, or somebody waits to be told. News that come meanwhile wait for
  * as long.
  *
- * LOOKING OUT. What is answered from afar is answered by somebody who runs on another processor,
- * often sooner than this thread could fall asleep and be woken up. So a leader first looks again
- * and again, as long as that has paid of late (base/habit.h).
- *
  * OLD NEWS. Between a leader's learning of descriptors and its having the role, another one may end
  * a watch. Then it asks again; what is there to be read is there still.
  */
 #include <weir/task.h>
 
 #include "base/boottime.h"
-#include "base/cpu.h"
 #include "base/futex.h"
 #include "lease/agent_state.h"
 #include "lease/op.h"
@@ -40,7 +35,6 @@ enum {
 	ROOM = 64 * 1024, /* of stack, for what an engine and its libraries do */
 };
 
-static const uint32_t looks_most = 200;    /* each some 350 ns */
 static const weir_time deaf_for = WEIR_MS; /* after somebody has led */
 
 /* ---- the role -------------------------------------------------------------------------------- */
@@ -193,29 +187,12 @@ static void end(struct weir__agent *agent)
 	weir__unlock(&agent->lock);
 }
 
-/* As weir__poller_wait. */
-static int look_out(struct weir__agent *agent, struct weir__habit *habit,
-		    struct weir__poll_event *events)
-{
-	uint32_t length = habit_length(habit, looks_most);
-	int count = 0;
-
-	for (uint32_t i = 0; i < length && count == 0; i++)
-		count = weir__poller_wait(&agent->watching, 0, events, EVENTS);
-	habit_learn(habit, count != 0, looks_most);
-	return count;
-}
-
-static void watch_once(struct weir__agent *agent, struct weir__habit *habit, weir_time deadline)
+static void watch_once(struct weir__agent *agent, weir_time deadline)
 {
 	struct weir__poll_event events[EVENTS];
 	uint32_t unwatched = WEIR__LOAD(&agent->unwatched, __ATOMIC_ACQUIRE);
-	int count = 0;
+	int count = weir__poller_wait(&agent->watching, deadline, events, EVENTS);
 
-	if (agent->work->distant && weir__cpu_to_spare())
-		count = look_out(agent, habit, events);
-	if (count == 0)
-		count = weir__poller_wait(&agent->watching, deadline, events, EVENTS);
 	if (count == 0)
 		return;
 	weir__lock(&agent->lock);
@@ -231,17 +208,15 @@ static void watch_once(struct weir__agent *agent, struct weir__habit *habit, wei
 
 bool weir__agent_lead(struct weir__agent *agent, const struct weir__op *op, weir_time deadline)
 {
-	struct weir__habit *habit = &agent->reply;
 	struct weir__errand errand;
 
 	if (weir__agent_is_self(agent) || !weir__errand_has_room(ROOM) || !begin(agent))
 		return false;
 	weir__errand_begin(&errand);
 	led_for = op;
-	do {
-		watch_once(agent, habit, deadline);
-		habit = &agent->news;
-	} while (!weir__op_is_answered(op) && (deadline == WEIR_NEVER || weir_now() < deadline));
+	do
+		watch_once(agent, deadline);
+	while (!weir__op_is_answered(op) && (deadline == WEIR_NEVER || weir_now() < deadline));
 	led_for = NULL;
 	weir__errand_end(&errand);
 	end(agent);
