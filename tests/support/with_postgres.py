@@ -243,9 +243,14 @@ def prepare(kind, server):
 def stop_all(directory):
     """Those that somebody else has started, too."""
     for file in Path(directory).glob("*/postmaster.pid"):
-        os.kill(int(file.read_text().split()[0]), signal.SIGQUIT)
-        while file.exists():
-            time.sleep(0.02)
+        try:
+            pid = int(file.read_text().split()[0])
+            os.kill(pid, signal.SIGQUIT)
+            while file.exists():
+                os.kill(pid, 0)
+                time.sleep(0.02)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has gone by itself; one that was killed leaves its file behind
 
 
 def main():
