@@ -214,9 +214,9 @@ bool weir__agent_lead(struct weir__agent *agent, const struct weir__op *op, weir
 		return false;
 	weir__errand_begin(&errand);
 	led_for = op;
-	do
+	/* It may have been answered before, and the bell for it heard by the agent's thread. */
+	while (!weir__op_is_answered(op) && (deadline == WEIR_NEVER || weir_now() < deadline))
 		watch_once(agent, deadline);
-	while (!weir__op_is_answered(op) && (deadline == WEIR_NEVER || weir_now() < deadline));
 	led_for = NULL;
 	weir__errand_end(&errand);
 	end(agent);
