@@ -32,6 +32,7 @@ SUPPORT = ("acquirer.c", "async.c", "crew.c", "stress.c", "futex_watch.c")
 WATCHED = ["-Wl,--wrap=weir__futex_wait", "-Wl,--wrap=weir__futex_wake"]
 WRAPPED = {
     "rules_parts": ["-Wl,--wrap=weir__alloc"],
+    "agent_leads": WATCHED + ["-Wl,--wrap=weir__errand_has_room"],
     "lease_clock": WATCHED + ["-Wl,--wrap=weir__boottime"],
 }
 UNIT_SECONDS = 10  # a unit test that takes longer hangs; they take three at the most

@@ -1,11 +1,13 @@
 /* lease: a thread that waits for an answer does the agent's work meanwhile. */
 #include "base/boottime.h"
-#include "lease/agent.h"
+#include "lease/agent_state.h"
 #include "lease/op.h"
 #include "support/unit.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -279,6 +281,41 @@ TEST(who_stays_is_told_after_the_leader_has_left)
 	}
 }
 
+static struct weir__op *overtaken;
+
+bool __real_weir__errand_has_room(size_t room);
+bool __wrap_weir__errand_has_room(size_t room);
+
+/* An asker looks for room after it has said that it will lead, and before it begins to. */
+bool __wrap_weir__errand_has_room(size_t room)
+{
+	struct pollfd bell = { .fd = agent->watching.bell, .events = POLLIN };
+
+	if (overtaken != NULL &&
+	    WEIR__LOAD(&overtaken->progress, __ATOMIC_ACQUIRE) == WEIR__LED_FOR) {
+		overtaken = NULL;
+		assert_int_equal(write(listener->other_end, "x", 1), 1);
+		assert_int_equal(weir_sem_acquire(&heard, 1), 0); /* it is answered, and rung for */
+		while (poll(&bell, 1, 0) == 1)
+			(void)sched_yield(); /* until the agent's thread has heard that, too */
+	}
+	return __real_weir__errand_has_room(room);
+}
+
+TEST(an_answer_before_it_leads_is_not_waited_for)
+{
+	for (int round = 0; round < 20; round++) {
+		struct weir__op op = { .limit = KEEP_ME, .agent = agent, .done = weir__op_wake };
+
+		weir__agent_submit(agent, &op);
+		await_kept(1);
+		overtaken = &op;
+		weir__op_wait(&op);
+		assert_null(overtaken);
+		assert_int_equal(op.result, 0);
+	}
+}
+
 struct alarm {
 	struct weir__timer timer;
 	struct weir_sem rung;
@@ -338,6 +375,7 @@ int main(void)
 		agent_test(a_deadline_ends_the_wait_and_a_withdrawal_is_answered),
 		agent_test(all_that_wait_are_told_whoever_answers),
 		agent_test(who_stays_is_told_after_the_leader_has_left),
+		agent_test(an_answer_before_it_leads_is_not_waited_for),
 		agent_test(timers_are_the_agents_while_somebody_leads),
 		agent_test(old_news_of_a_descriptor_is_forgotten),
 	};
