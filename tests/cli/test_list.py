@@ -132,6 +132,7 @@ def test_store_that_cannot_be_reached(weir):
                 f"sqlite:{weir.directory}"):
         code, out, err = weir.run("run", "--store", url, "a", "echo", "ran")
         check(code == 69 and out == "" and err.count("\n") == 1, "69", url, code, out, err)
+    check(not os.path.exists(weir.directory + "-live"), "nothing is made beside a directory")
     code, _, err = weir.run("ls", env={"XDG_STATE_HOME": "", "HOME": ""})
     check(code == 64 and "--store" in err, "without HOME there is no default", code, err)
 

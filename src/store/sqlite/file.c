@@ -265,6 +265,9 @@ int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_e
 				"sqlite: needs the path of a file, as in sqlite:/run/weir.db%s",
 				"");
 	error = find(lite, path, ret_error);
+	/* Nothing is made beside what will not do. */
+	if (error == 0 && faccessat(AT_FDCWD, lite->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		error = check_file(lite, ret_error);
 	if (error == 0)
 		error = open_live(lite, ret_error);
 	if (error < 0)
