@@ -174,6 +174,7 @@ SQLITE = (
     ("pairs in a second, 64 threads", "threads_64_per_s", "threads_1_per_s", "one thread"),
     ("release to held elsewhere, p50, us", "wake_p50_us", "wake_pipe_p50_us", "a pipe"),
     ("release to held elsewhere, p99, us", "wake_p99_us", "wake_pipe_p99_us", "a pipe"),
+    ("the same after a rest, p50, us", "rested_wake_p50_us", "rested_wake_pipe_p50_us", "a pipe"),
     ("kill -9 to held elsewhere, p50, us", "kill_p50_us", None, ""),
     ("kill -9 to held elsewhere, p99, us", "kill_p99_us", None, ""),
     ("a pair, 9,999 leases live, us", "live_9999_us", "live_10_us", "10 live"),

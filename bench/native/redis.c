@@ -7,8 +7,7 @@
  * commands      scripts that the server ran for some pairs
  * load          64 threads, beside our own scripts sent as redis-benchmark sends commands: by one
  *               thread over 50 connections, with pipelines of 16
- * wake          beside PING, one after the other; and beside PING after the same rest, for then the
- *               processors have gone to sleep and their caches are cold
+ * wake          beside PING
  * waiters       a hand-over while 10,000 wait in the queue, beside one while 10 wait
  * threads, live; see store.h. tests/support/with_redis.py starts a server for it. */
 #include <arpa/inet.h>
@@ -96,19 +95,7 @@ static double bare_pairs(void *argument)
 
 static double bare_ping(void *argument)
 {
-	return time_asks(*(int *)argument, "*1\r\n$4\r\nPING\r\n", 20);
-}
-
-/* As a release in bench_wake(), which comes after the same rest. */
-static void rested_ping(int fd)
-{
-	double pings[100];
-
-	for (size_t i = 0; i < 100; i++) {
-		usleep(5000);
-		pings[i] = time_asks(fd, "*1\r\n$4\r\nPING\r\n", 1);
-	}
-	printf("wake_rested_ping_p50_us %.1f\n", part_of(pings, 100, 0.5));
+	return time_asks(*(int *)argument, "*1\r\n$4\r\nPING\r\n", 1);
 }
 
 static void commands(const struct bench *bench, int fd)
@@ -235,10 +222,8 @@ int main(int argc, char **argv)
 	fd = dial();
 	bench_option(&bench, "default_ttl=10m");
 	load_small(fd);
-	if (bench_asks(&bench, "wake")) {
+	if (bench_asks(&bench, "wake"))
 		bench_wake(&bench, "ping", bare_ping, &fd);
-		rested_ping(fd);
-	}
 	if (bench_asks(&bench, "pair"))
 		bench_pair(&bench, "two_scripts", bare_pairs, &fd);
 	if (bench_asks(&bench, "commands"))

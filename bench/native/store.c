@@ -311,41 +311,68 @@ static void await_waiter(struct weir_store *store)
 	struct weir_visitor visitor = { .semaphore = count_waiting };
 	uint32_t waiting = 0;
 
-	while (waiting == 0) {
-		usleep(1000);
+	while (waiting == 0)
 		(void)weir_list(store, &name, 1, &visitor, &waiting);
-	}
-	usleep(5000); /* everybody sleeps by now */
+}
+
+static void rest(void)
+{
+	usleep(5000); /* everybody sleeps by then */
+}
+
+static double hand_over(struct weir_store *store, const struct other *other, bool rested)
+{
+	struct weir_lease *lease = take(store, "wake", 1);
+	weir_time before;
+	double time;
+
+	say(other->to, 0);
+	await_waiter(store);
+	if (rested)
+		rest();
+	before = weir_now();
+	need(weir_release(lease) == 0, "release");
+	time = (double)(hear(other->from) - before) / 1000;
+	weir_lease_unref(lease);
+	say(other->to, 0);
+	(void)hear(other->from);
+	return time;
+}
+
+static void print_wakes(const char *question, const char *peer, double *ours, double *theirs,
+			size_t n)
+{
+	char key[100];
+
+	printf("%s_p99_us %.1f\n%s_%s_p99_us %.1f\n", question, part_of(ours, n, 0.99), question,
+	       peer, part_of(theirs, n, 0.99));
+	snprintf(key, sizeof(key), "%s_p50_us", peer);
+	print_ratio(question, "p50_us", ours, key, theirs, n);
 }
 
 void bench_wake(const struct bench *bench, const char *peer, bench_bare *bare, void *argument)
 {
+	enum { ROW = 20 };
 	struct other other = start(bench, waiter);
 	struct weir_store *store = open_store(bench);
 	double ours[BENCH_ROUNDS_MAX];
 	double theirs[BENCH_ROUNDS_MAX];
-	char key[100];
-	size_t rounds = bench->rounds * 10 < BENCH_ROUNDS_MAX ? bench->rounds * 10 :
-								BENCH_ROUNDS_MAX;
+	size_t n = 0;
 
-	for (size_t i = 0; i < rounds; i++) {
-		struct weir_lease *lease = take(store, "wake", 1);
-		weir_time before;
-
-		say(other.to, 0);
-		await_waiter(store);
-		before = weir_now();
-		need(weir_release(lease) == 0, "release");
-		ours[i] = (double)(hear(other.from) - before) / 1000;
-		weir_lease_unref(lease);
-		say(other.to, 0);
-		(void)hear(other.from);
+	for (size_t i = 0; i < bench->rounds && n + ROW <= BENCH_ROUNDS_MAX; i++, n += ROW) {
+		for (size_t j = 0; j < ROW; j++)
+			ours[n + j] = hand_over(store, &other, false);
+		for (size_t j = 0; j < ROW; j++)
+			theirs[n + j] = bare(argument);
+	}
+	print_wakes("wake", peer, ours, theirs, n);
+	n = bench->rounds * 5 < BENCH_ROUNDS_MAX ? bench->rounds * 5 : BENCH_ROUNDS_MAX;
+	for (size_t i = 0; i < n; i++) {
+		ours[i] = hand_over(store, &other, true);
+		rest();
 		theirs[i] = bare(argument);
 	}
-	printf("wake_p99_us %.1f\nwake_%s_p99_us %.1f\n", part_of(ours, rounds, 0.99), peer,
-	       part_of(theirs, rounds, 0.99));
-	snprintf(key, sizeof(key), "%s_p50_us", peer);
-	print_ratio("wake", "p50_us", ours, key, theirs, rounds);
+	print_wakes("rested_wake", peer, ours, theirs, n);
 	end(&other);
 	weir_store_close(store);
 }
@@ -371,6 +398,7 @@ void bench_kill(const struct bench *bench)
 		(void)hear(victim.from);
 		say(other.to, 0);
 		await_waiter(store);
+		rest();
 		before = weir_now();
 		kill(victim.pid, SIGKILL);
 		ours[i] = (double)(hear(other.from) - before) / 1000;

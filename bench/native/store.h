@@ -50,7 +50,8 @@ void bench_threads(const struct bench *bench);
 double bench_rate(struct weir_store *store, size_t threads);
 /* live      a pair while 9,999 leases live, beside one while 10 live */
 void bench_live(const struct bench *bench);
-/* wake      from a release in one process until another one holds, beside something bare */
+/* wake      from a release in one process until another one holds, beside something bare: many in a
+ *           row; and after some milliseconds of rest, when processors sleep and caches are cold */
 void bench_wake(const struct bench *bench, const char *peer, bench_bare *bare, void *argument);
 /* kill      from kill -9 of a holder until the next process holds */
 void bench_kill(const struct bench *bench);
