@@ -7,8 +7,11 @@
 #include "base/alloc.h"
 #include "lease/keeper.h"
 
-/* Whoever comes later than so many finds the place in the queue that one of them has made. */
-enum { FIRST = 8 };
+/* One who has come, and perhaps left again: the place in the queue may still have its token. */
+struct comer {
+	struct comer *next;
+	uint8_t token[WEIR_TOKEN_SIZE];
+};
 
 struct weir__namesakes {
 	/* Under the store's lock. */
@@ -18,10 +21,9 @@ struct weir__namesakes {
 	bool place_was_left;
 
 	struct weir__lock lock; /* guards the rest */
-	uint32_t n_first;
-	uint8_t first[FIRST][WEIR_TOKEN_SIZE]; /* the tokens of the first to come */
-	struct weir_lease *taken;              /* a handle */
-	bool left_over;                        /* granted, and nobody has it */
+	struct comer *comers;
+	struct weir_lease *taken; /* a handle */
+	bool left_over;           /* granted, and nobody has it */
 	struct weir__grant rest;
 
 	const char *request_id;
@@ -78,12 +80,24 @@ static struct weir__namesakes *new_for(const struct weir_lease *lease)
 	return namesakes;
 }
 
-static void remember(struct weir__namesakes *namesakes, const uint8_t *token)
+static void remember(struct weir__namesakes *namesakes, struct comer *comer)
 {
 	weir__lock(&namesakes->lock);
-	if (namesakes->n_first < FIRST)
-		memcpy(namesakes->first[namesakes->n_first++], token, WEIR_TOKEN_SIZE);
+	comer->next = namesakes->comers;
+	namesakes->comers = comer;
 	weir__unlock(&namesakes->lock);
+}
+
+static void forget(struct weir__namesakes *namesakes)
+{
+	while (namesakes->comers != NULL) {
+		struct comer *comer = namesakes->comers;
+
+		namesakes->comers = comer->next;
+		weir__free(comer);
+	}
+	weir_lease_unref(namesakes->taken);
+	weir__free(namesakes);
 }
 
 bool weir__namesakes_join(struct weir__op *op)
@@ -93,13 +107,19 @@ bool weir__namesakes_join(struct weir__op *op)
 	uint64_t hash;
 	struct weir__namesakes *fresh;
 	struct weir__namesakes *namesakes;
+	struct comer *comer;
 
 	if (op->private_id)
 		return true;
 	hash = hash_of(lease);
 	fresh = new_for(lease);
-	if (fresh == NULL)
+	comer = weir__alloc_small(sizeof(*comer));
+	if (fresh == NULL || comer == NULL) {
+		weir__free(fresh);
+		weir__free(comer);
 		return false;
+	}
+	memcpy(comer->token, lease->token, WEIR_TOKEN_SIZE);
 	weir__lock(&store->lock);
 	namesakes = found_in(store, lease, hash);
 	if (namesakes == NULL) {
@@ -112,7 +132,7 @@ bool weir__namesakes_join(struct weir__op *op)
 		namesakes->waiting++;
 	weir__unlock(&store->lock);
 	weir__free(fresh);
-	remember(namesakes, lease->token);
+	remember(namesakes, comer);
 	op->namesakes = namesakes;
 	return true;
 }
@@ -162,8 +182,7 @@ void weir__namesakes_leave(struct weir_store *store, struct weir__op *op)
 		return;
 	if (namesakes->left_over)
 		give_back(store, namesakes->name, namesakes->request_id, &namesakes->rest);
-	weir_lease_unref(namesakes->taken);
-	weir__free(namesakes);
+	forget(namesakes);
 }
 
 /* ---- what was granted ------------------------------------------------------------------------ */
@@ -246,14 +265,13 @@ struct weir_lease *weir__namesakes_take(struct weir__op *op)
 	return shared != NULL ? shared : lease;
 }
 
-static bool is_theirs(const struct weir__namesakes *namesakes, const struct weir_lease *lease,
-		      const uint8_t *token)
+static bool is_theirs(const struct weir__namesakes *namesakes, const uint8_t *token)
 {
-	bool theirs = same_token(lease->token, token);
+	const struct comer *comer = namesakes->comers;
 
-	for (uint32_t i = 0; i < namesakes->n_first && !theirs; i++)
-		theirs = same_token(namesakes->first[i], token);
-	return theirs;
+	while (comer != NULL && !same_token(comer->token, token))
+		comer = comer->next;
+	return comer != NULL;
 }
 
 void weir__namesakes_pass_on(struct weir__op *op)
@@ -270,7 +288,7 @@ void weir__namesakes_pass_on(struct weir__op *op)
 	weir__lock(&namesakes->lock);
 	shared = share(lease->store, namesakes, grant->token);
 	/* Of two that were left over, the later grant is the one that may be live. */
-	if (shared == NULL && is_theirs(namesakes, lease, grant->token) &&
+	if (shared == NULL && is_theirs(namesakes, grant->token) &&
 	    (!namesakes->left_over || grant->fence > namesakes->rest.fence)) {
 		namesakes->left_over = true;
 		namesakes->rest = *grant;

@@ -6,7 +6,7 @@
 #include "support/leases.h"
 #include "support/tasks.h"
 
-enum { ASKERS = 3 };
+enum { ASKERS = 12 };
 
 static struct weir__op *asked[ASKERS]; /* in their order */
 static int n_asked;
@@ -350,13 +350,35 @@ TASK(the_heir_of_a_place_is_cancelled_as_it_is_granted)
 	return 0;
 }
 
+/* Likewise, and that one came after many others. */
+TASK(the_heirs_of_a_late_comers_place_are_cancelled_as_it_is_granted)
+{
+	const uint8_t *token = askers[ASKERS - 1].token;
+
+	(void)arg;
+	ask(ASKERS);
+	cancel(ASKERS - 1);
+	assert_int_equal(result_of(ASKERS - 1), -ECANCELED);
+	for (int i = 0; i < ASKERS - 1; i++) {
+		grant(i, token);
+		cancel(i);
+		assert_int_equal(result_of(i), -ECANCELED);
+	}
+	assert_int_equal(releases, 1);
+	assert_memory_equal(released, token, WEIR_TOKEN_SIZE);
+	return 0;
+}
+
 TEST(the_last_gives_back_what_nobody_took_P5)
 {
-	static weir_task_fn *const cases[] = { all_are_cancelled_as_they_are_granted,
-					       one_is_cancelled_and_the_other_gave_up,
-					       the_heir_of_a_place_is_cancelled_as_it_is_granted };
+	static weir_task_fn *const cases[] = {
+		all_are_cancelled_as_they_are_granted,
+		one_is_cancelled_and_the_other_gave_up,
+		the_heir_of_a_place_is_cancelled_as_it_is_granted,
+		the_heirs_of_a_late_comers_place_are_cancelled_as_it_is_granted,
+	};
 
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		n_asked = releases = 0;
 		run_on(WEIR_CLOCK_REAL, cases[i], NULL);
 	}
