@@ -1,27 +1,8 @@
 /* lease: the life of a lease: ids, renewal, handles, and processes. */
-#include "support/leases.h"
+#include "support/short_lives.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Short lives, and a guard that makes the difference between the two ends visible. */
-#define STORE "memory:?min_ttl=10ms&max_ttl=1h"
-
-static struct weir_store *store;
-
-static int start(void **state)
-{
-	(void)state;
-	store = open_store(STORE);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	weir_store_close(store);
-	return 0;
-}
 
 TEST(a_lease_knows_itself)
 {

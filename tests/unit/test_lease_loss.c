@@ -1,24 +1,5 @@
 /* lease: how a lease ends that nobody has released, and who is told of it. */
-#include "support/leases.h"
-
-/* Short lives, and a guard that makes the difference between the two ends visible. */
-#define STORE "memory:?min_ttl=10ms&max_ttl=1h"
-
-static struct weir_store *store;
-
-static int start(void **state)
-{
-	(void)state;
-	store = open_store(STORE);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	weir_store_close(store);
-	return 0;
-}
+#include "support/short_lives.h"
 
 struct news {
 	struct weir_sem told;

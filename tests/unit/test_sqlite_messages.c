@@ -31,11 +31,13 @@ static void wait_then_say(int from, int to)
 	weir_store_close(store);
 }
 
-static void await_grant_elsewhere(struct weir_store *store, struct weir_lease *lease)
+/* A lease of "a" is held, and another process waits for it, and has it when it is released. */
+static void await_grant_elsewhere(struct weir_store *store, struct weir_lease *lease,
+				  void (*waits)(int from, int to))
 {
-	struct other other = other_start(wait_then_say);
+	struct other other = other_start(waits);
 
-	lite_await("SELECT waiting FROM semaphore", 1);
+	lite_await("SELECT waiting FROM semaphore WHERE name = 'a'", 1);
 	assert_int_equal(weir_release(lease), 0);
 	other_await(&other);
 	other_go_on(&other);
@@ -55,7 +57,7 @@ TEST(a_long_path_is_no_obstacle_L8)
 	snprintf(lite_url, sizeof(lite_url), "sqlite:%s?heartbeat=2m&default_ttl=10m", lite_path);
 	assert_true(strlen(lite_path) > 100);
 	store = lite_open();
-	await_grant_elsewhere(store, lite_acquire(store, "a", 1, 0));
+	await_grant_elsewhere(store, lite_acquire(store, "a", 1, 0), wait_then_say);
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
@@ -100,16 +102,8 @@ static void wait_without_descriptors(int from, int to)
 TEST(who_had_no_descriptors_hears_later)
 {
 	struct weir_store *store = lite_open();
-	struct weir_lease *lease = lite_acquire(store, "a", 1, 0);
-	struct other other = other_start(wait_without_descriptors);
 
-	lite_await("SELECT waiting FROM semaphore WHERE name = 'a'", 1);
-	assert_int_equal(weir_release(lease), 0);
-	other_await(&other);
-	other_go_on(&other);
-	assert_int_equal(other_end(&other), 0);
-	weir_lease_unref(lease);
-	weir_store_close(store);
+	await_grant_elsewhere(store, lite_acquire(store, "a", 1, 0), wait_without_descriptors);
 }
 
 /* How many descriptors of a process lead to `what`. */
