@@ -92,17 +92,17 @@ static int release(struct weir_lease *lease)
 {
 	struct weir__op op = { .verb = WEIR__RELEASE };
 	bool ask = false;
-	bool held = weir__lease_give_up(lease, &ask);
+	bool held = weir__lease_give_up(lease, false, &ask);
 	int result = 0;
 
 	/* Also one that this side believes lost: the engine may have it a moment longer. */
 	if (ask)
 		result = ask_about(lease, &op);
-	/* The holder from whom it was adopted may be here. */
-	if (lease->adopted && ask && result == 0)
-		weir__store_lost(lease->store, lease->token);
 	unbind(lease);
 	weir__lease_stop_keeper(lease);
+	/* The holder from whom it was adopted may be here, or one who has it under the same id. */
+	if ((lease->adopted || lease->named) && ask && result == 0)
+		weir__store_lost(lease->store, lease->token);
 	return held ? result : stale(lease);
 }
 

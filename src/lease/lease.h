@@ -37,6 +37,8 @@ struct weir_lease {
 	bool ended;   /* the engine said so, perhaps before it was HELD here */
 	bool adopted; /* or detached: it outlives its handle */
 	bool orphan;  /* its last handle went while the store was being closed */
+	bool named;   /* its request id was chosen by the asker: others may ask under it, too */
+	bool passed;  /* the lease is another handle's: this one asks nothing of the engine */
 	bool stacked;
 	int bound_fd;
 
@@ -54,8 +56,9 @@ struct weir_lease {
 	struct weir_future *task; /* a reference, of a task that acquired it */
 	struct weir__link by_token;
 	struct weir__link on_stack;
-	struct weir__keeper *keeper; /* if somebody is to be told, or it is kept alive */
-	char text[];                 /* name, owner, request id */
+	struct weir_lease *kept_next; /* namesakes.c's */
+	struct weir__keeper *keeper;  /* if somebody is to be told, or it is kept alive */
+	char text[];                  /* name, owner, request id */
 };
 
 /* What is needed to renew a lease in the background and to tell of its end. */
@@ -88,16 +91,20 @@ bool weir__lease_extend(struct weir_lease *lease, const struct weir__grant *gran
 /* Whether it is held now; writes LOST at the deadline. */
 bool weir__lease_check(struct weir_lease *lease);
 
-/* Whether it is held now, or the engine does not have it any more: not one that only this side has
- * ceased to believe in. */
-bool weir__lease_is_settled(struct weir_lease *lease);
+/* For one who was answered by the lease of this handle, which was acquired: WEIR__SHARE it, with
+ * one more reference; the lease is being given back or has ended, it is WEIR__OVER; or it is only
+ * this handle that does not have it any more, and asks nothing of the engine from now on:
+ * WEIR__PASS. */
+enum weir__heritage { WEIR__SHARE, WEIR__OVER, WEIR__PASS };
+enum weir__heritage weir__lease_bequeath(struct weir_lease *lease);
 
 /* Makes it LOST if it is HELD. `ended`: the engine has said so. */
 void weir__lease_lose(struct weir_lease *lease, bool ended);
 
-/* Makes it RELEASED if it is HELD, and says so; takes it off its stack. *ret_ask: the engine must
- * be told, by the caller. */
-bool weir__lease_give_up(struct weir_lease *lease, bool *ret_ask);
+/* Makes it RELEASED if it is HELD, and says so; takes it off its stack. `dropped`: because its last
+ * handle goes, so that one that outlives its handle stays with the engine. *ret_ask: the engine
+ * must be told, by the caller. */
+bool weir__lease_give_up(struct weir_lease *lease, bool dropped, bool *ret_ask);
 
 /* Has the keeper's timer fire at a time, unless it is not armed (any more). */
 void weir__lease_wake_keeper(struct weir_lease *lease, weir_time boottime);

@@ -7,6 +7,7 @@
 #include "base/descriptor.h"
 #include "base/futex.h"
 #include "lease/lease.h"
+#include "lease/namesakes.h"
 #include "lease/op.h"
 
 enum { ID_SIZE = 33 };
@@ -53,6 +54,7 @@ struct weir_lease *weir__lease_new(struct weir_store *store, const char *name, c
 		put_private_id(at, store, token);
 	if (request_id == NULL)
 		lease->request_id = at;
+	lease->named = request_id != NULL && request_id[0] != '\0';
 	lease->refs = 1;
 	lease->pins = 1;
 	lease->bound_fd = -1;
@@ -131,14 +133,28 @@ bool weir__lease_check(struct weir_lease *lease)
 	return held;
 }
 
-bool weir__lease_is_settled(struct weir_lease *lease)
+/* With the lock held. */
+static enum weir__heritage heritage_of(struct weir_lease *lease)
 {
-	bool settled;
+	if (lease->gone)
+		return WEIR__OVER;
+	if (!still_held(lease))
+		return WEIR__PASS;
+	if (weir__ledger_ref(lease))
+		return WEIR__SHARE;
+	return lease->adopted ? WEIR__PASS : WEIR__OVER;
+}
+
+enum weir__heritage weir__lease_bequeath(struct weir_lease *lease)
+{
+	enum weir__heritage heritage;
 
 	weir__lock(&lease->lock);
-	settled = still_held(lease) || lease->gone;
+	heritage = heritage_of(lease);
+	if (heritage == WEIR__PASS)
+		WEIR__POKE(&lease->passed, true);
 	weir__unlock(&lease->lock);
-	return settled;
+	return heritage;
 }
 
 void weir__lease_lose(struct weir_lease *lease, bool ended)
@@ -146,21 +162,22 @@ void weir__lease_lose(struct weir_lease *lease, bool ended)
 	weir__lock(&lease->lock);
 	if (ended) {
 		WEIR__POKE(&lease->ended, true);
-		lease->gone = true;
+		WEIR__POKE(&lease->gone, true);
 	}
 	if (lease->state == WEIR__HELD)
 		WEIR__STORE(&lease->state, WEIR__LOST, __ATOMIC_RELEASE);
 	weir__unlock(&lease->lock);
 }
 
-bool weir__lease_give_up(struct weir_lease *lease, bool *ret_ask)
+bool weir__lease_give_up(struct weir_lease *lease, bool dropped, bool *ret_ask)
 {
 	bool held;
 
 	weir__lock(&lease->lock);
 	held = still_held(lease);
-	*ret_ask = !lease->gone;
-	lease->gone = true;
+	*ret_ask = !lease->gone && !lease->passed && !(dropped && lease->adopted);
+	if (*ret_ask)
+		WEIR__POKE(&lease->gone, true);
 	if (held)
 		WEIR__STORE(&lease->state, WEIR__RELEASED, __ATOMIC_RELEASE);
 	weir__unlock(&lease->lock);
@@ -170,64 +187,64 @@ bool weir__lease_give_up(struct weir_lease *lease, bool *ret_ask)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* Whoever asked before its end must find that here. The memory goes, and the gate is left. */
+static void let_go(struct weir_lease *lease)
+{
+	weir__namesakes_keep(lease);
+	weir__gate_leave(lease->store);
+	weir__lease_unpin(lease);
+}
+
 /* An end that nobody waits for. */
 struct parting {
 	struct weir__op op;
-	struct weir_store *store;
-	char name[]; /* and the request id */
+	struct weir_lease *lease;
 };
 
 static void parted(struct weir__op *op)
 {
 	struct parting *parting = (struct parting *)op;
-	struct weir_store *store = parting->store;
+	struct weir_lease *lease = parting->lease;
 
 	weir__free(op->error);
 	weir__free(parting);
-	weir__gate_leave(store);
-	weir__store_unref(store);
+	let_go(lease);
 }
 
-static void ask_to_end(struct weir_lease *lease, struct weir__op *op, const char *name,
-		       const char *request_id)
+static void ask_to_end(struct weir_lease *lease, struct weir__op *op)
 {
 	op->verb = WEIR__RELEASE;
-	op->name = name;
-	op->request_id = request_id;
+	op->name = lease->name;
+	op->request_id = lease->request_id;
 	op->slot_hint = lease->slot + 1;
 	op->weight = lease->weight;
 	memcpy(op->token, lease->token, WEIR_TOKEN_SIZE);
 	lease->store->engine->submit(lease->store, op);
 }
 
-/* Asks the engine to end it, without waiting if it can be helped. Inside the gate, which is left
- * when that is done. */
+/* Asks the engine to end it, without waiting if it can be helped, and lets it go when that is
+ * done. */
 static void end_by_itself(struct weir_lease *lease)
 {
 	struct weir_store *store = lease->store;
-	size_t size = strlen(lease->name) + 1;
-	size_t id_size = strlen(lease->request_id) + 1;
 	struct parting *parting = NULL;
 
 	if (!store->engine->immediate)
-		parting = weir__alloc_small(sizeof(*parting) + size + id_size);
+		parting = weir__alloc_small(sizeof(*parting));
 	if (parting != NULL) {
 		parting->op.done = parted;
-		parting->store = store;
-		memcpy(parting->name, lease->name, size);
-		memcpy(parting->name + size, lease->request_id, id_size);
-		weir__store_ref(store);
-		ask_to_end(lease, &parting->op, parting->name, parting->name + size);
+		parting->lease = lease;
+		ask_to_end(lease, &parting->op);
 	} else if (store->engine->immediate || !weir__agent_is_self(store->agent)) {
 		struct weir__op op = { .done = weir__op_wake };
 
-		ask_to_end(lease, &op, lease->name, lease->request_id);
+		ask_to_end(lease, &op);
 		weir__op_wait(&op);
 		weir__free(op.error);
-		weir__gate_leave(store);
+		let_go(lease);
 	} else {
 		/* The agent cannot wait for itself: without memory, the TTL ends the lease. */
-		weir__gate_leave(store);
+		let_go(lease);
 	}
 }
 
@@ -346,18 +363,17 @@ void weir_lease_unref(struct weir_lease *lease)
 	if (!weir__store_is_here(lease->store))
 		return;
 	if (weir__gate_enter(lease->store) == 0) {
-		(void)weir__lease_give_up(lease, &ask);
+		(void)weir__lease_give_up(lease, true, &ask);
 		weir__lease_stop_keeper(lease);
-		if (ask && !lease->adopted)
+		if (ask)
 			end_by_itself(lease);
 		else
-			weir__gate_leave(lease->store);
-	} else {
-		wait_until_told(lease);
-		if (leave_to_closer(lease))
-			return;
+			let_go(lease);
+		return;
 	}
-	weir__lease_unpin(lease);
+	wait_until_told(lease);
+	if (!leave_to_closer(lease))
+		weir__lease_unpin(lease);
 }
 
 static bool does_not_know(const struct weir_lease *lease)

@@ -1,34 +1,11 @@
 /* lease: who gets what was granted. See namesakes.h. */
 #include "lease/namesakes.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "lease/keeper.h"
-
-/* One who has come, and perhaps left again: the place in the queue may still have its token. */
-struct comer {
-	struct comer *next;
-	uint8_t token[WEIR_TOKEN_SIZE];
-};
-
-struct weir__namesakes {
-	/* Under the store's lock. */
-	struct weir__link link;
-	uint32_t count;
-	uint32_t waiting; /* of those, who may wait, and have not given up */
-	bool place_was_left;
-
-	struct weir__lock lock; /* guards the rest */
-	struct comer *comers;
-	struct weir_lease *taken; /* a handle */
-	bool left_over;           /* granted, and nobody has it */
-	struct weir__grant rest;
-
-	const char *request_id;
-	char name[]; /* and the id */
-};
+#include "lease/namesakes_state.h"
 
 static bool same_token(const uint8_t *a, const uint8_t *b)
 {
@@ -36,34 +13,6 @@ static bool same_token(const uint8_t *a, const uint8_t *b)
 }
 
 /* ---- coming and going ------------------------------------------------------------------------ */
-
-static struct weir__namesakes *of_link(struct weir__link *link)
-{
-	return (struct weir__namesakes *)(void *)((char *)link -
-						  offsetof(struct weir__namesakes, link));
-}
-
-static uint64_t hash_of(const struct weir_lease *lease)
-{
-	uint64_t name = weir__hash(lease->name, strlen(lease->name), lease->store->id_base);
-
-	return weir__hash(lease->request_id, strlen(lease->request_id), name);
-}
-
-static struct weir__namesakes *found_in(struct weir_store *store, const struct weir_lease *lease,
-					uint64_t hash)
-{
-	struct weir__link *link = weir__table_find(&store->namesakes, hash);
-
-	for (; link != NULL; link = weir__table_again(link)) {
-		struct weir__namesakes *found = of_link(link);
-
-		if (strcmp(found->name, lease->name) == 0 &&
-		    strcmp(found->request_id, lease->request_id) == 0)
-			return found;
-	}
-	return NULL;
-}
 
 static struct weir__namesakes *new_for(const struct weir_lease *lease)
 {
@@ -96,6 +45,12 @@ static void forget(struct weir__namesakes *namesakes)
 		namesakes->comers = comer->next;
 		weir__free(comer);
 	}
+	while (namesakes->kept != NULL) {
+		struct weir_lease *kept = namesakes->kept;
+
+		namesakes->kept = kept->kept_next;
+		weir__lease_unpin(kept);
+	}
 	weir_lease_unref(namesakes->taken);
 	weir__free(namesakes);
 }
@@ -111,7 +66,7 @@ bool weir__namesakes_join(struct weir__op *op)
 
 	if (op->private_id)
 		return true;
-	hash = hash_of(lease);
+	hash = weir__namesakes_hash(lease);
 	fresh = new_for(lease);
 	comer = weir__alloc_small(sizeof(*comer));
 	if (fresh == NULL || comer == NULL) {
@@ -121,7 +76,7 @@ bool weir__namesakes_join(struct weir__op *op)
 	}
 	memcpy(comer->token, lease->token, WEIR_TOKEN_SIZE);
 	weir__lock(&store->lock);
-	namesakes = found_in(store, lease, hash);
+	namesakes = weir__namesakes_find(store, lease, hash);
 	if (namesakes == NULL) {
 		namesakes = fresh;
 		fresh = NULL;
@@ -201,29 +156,26 @@ static void begin(struct weir_lease *lease, const struct weir__op *op)
 	}
 }
 
-/* A handle by which a lease was adopted is no holder's: it has no id. */
-static bool was_acquired(const struct weir_lease *lease)
+static bool has_a_say(const struct weir_lease *lease)
 {
-	return lease->request_id[0] != '\0' &&
-	       WEIR__LOAD(&lease->state, __ATOMIC_ACQUIRE) != WEIR__PENDING;
+	return weir__lease_was_acquired(lease) && !WEIR__PEEK(&lease->passed);
 }
 
-/* The handle that is here for that lease, of a namesake or from before, with one more reference;
- * its keeper and its place on a stack stay as they were asked for first. */
-static struct weir_lease *share(struct weir_store *store, struct weir__namesakes *namesakes,
-				const uint8_t *token)
+/* What the handles here say of that lease: those of namesakes, and those from before. A handle that
+ * is shared keeps its keeper and its place on a stack as they were asked for first. */
+static enum weir__heritage look(struct weir_store *store, const uint8_t *token,
+				struct weir_lease **ret_shared)
 {
-	struct weir_lease *found = namesakes->taken;
-	bool held;
+	enum weir__heritage heritage = WEIR__PASS;
+	struct weir_lease *found;
 
-	if (found != NULL && same_token(found->token, token) && weir__lease_is_settled(found))
-		return weir_lease_ref(found);
-	found = weir__ledger_find(&store->ledger, token, was_acquired);
-	if (found == NULL)
-		return NULL;
-	held = weir__lease_check(found) && weir__ledger_ref(found);
-	weir__lease_unpin(found);
-	return held ? found : NULL;
+	while (heritage == WEIR__PASS &&
+	       (found = weir__ledger_find(&store->ledger, token, has_a_say)) != NULL) {
+		heritage = weir__lease_bequeath(found);
+		*ret_shared = found;
+		weir__lease_unpin(found);
+	}
+	return heritage;
 }
 
 static void adopt_token(struct weir_lease *lease, const uint8_t *token)
@@ -237,13 +189,32 @@ static void adopt_token(struct weir_lease *lease, const uint8_t *token)
 	weir__ledger_add(ledger, lease);
 }
 
+/* With the lock of the namesakes held. */
+static struct weir_lease *take_over(struct weir__namesakes *namesakes, struct weir__op *op)
+{
+	struct weir_lease *lease = op->lease;
+	const uint8_t *token = op->grant.token;
+	struct weir_lease *found = NULL;
+	enum weir__heritage heritage = look(lease->store, token, &found);
+
+	if (heritage == WEIR__SHARE)
+		return found;
+	/* Whoever asked before the end was heard of had it until then. */
+	if (heritage == WEIR__OVER)
+		weir__lease_lose(lease, true);
+	adopt_token(lease, token);
+	begin(lease, op);
+	if (same_token(namesakes->rest.token, token))
+		namesakes->left_over = false;
+	return lease;
+}
+
 struct weir_lease *weir__namesakes_take(struct weir__op *op)
 {
 	struct weir__namesakes *namesakes = op->namesakes;
 	struct weir_lease *lease = op->lease;
-	const uint8_t *token = op->grant.token;
 	struct weir_lease *before = NULL;
-	struct weir_lease *shared;
+	struct weir_lease *taken;
 
 	if (namesakes == NULL) {
 		begin(lease, op);
@@ -251,18 +222,14 @@ struct weir_lease *weir__namesakes_take(struct weir__op *op)
 	}
 	/* Nobody else sees the handle before it has begun. */
 	weir__lock(&namesakes->lock);
-	shared = share(lease->store, namesakes, token);
-	if (shared == NULL) {
-		adopt_token(lease, token);
+	taken = take_over(namesakes, op);
+	if (taken == lease) {
 		before = namesakes->taken;
 		namesakes->taken = weir_lease_ref(lease);
-		begin(lease, op);
-		if (same_token(namesakes->rest.token, token))
-			namesakes->left_over = false;
 	}
 	weir__unlock(&namesakes->lock);
 	weir_lease_unref(before);
-	return shared != NULL ? shared : lease;
+	return taken;
 }
 
 static bool is_theirs(const struct weir__namesakes *namesakes, const uint8_t *token)
@@ -274,25 +241,32 @@ static bool is_theirs(const struct weir__namesakes *namesakes, const uint8_t *to
 	return comer != NULL;
 }
 
+static bool has_or_ends_it(const struct weir_lease *lease)
+{
+	return weir__lease_was_acquired(lease) &&
+	       (WEIR__PEEK(&lease->state) == WEIR__HELD || WEIR__PEEK(&lease->gone));
+}
+
 void weir__namesakes_pass_on(struct weir__op *op)
 {
 	struct weir__namesakes *namesakes = op->namesakes;
 	struct weir_lease *lease = op->lease;
 	const struct weir__grant *grant = &op->grant;
-	struct weir_lease *shared;
+	struct weir_lease *known;
 
 	if (namesakes == NULL) {
 		give_back(lease->store, lease->name, lease->request_id, grant);
 		return;
 	}
 	weir__lock(&namesakes->lock);
-	shared = share(lease->store, namesakes, grant->token);
+	known = weir__ledger_find(&lease->store->ledger, grant->token, has_or_ends_it);
 	/* Of two that were left over, the later grant is the one that may be live. */
-	if (shared == NULL && is_theirs(namesakes, grant->token) &&
+	if (known == NULL && is_theirs(namesakes, grant->token) &&
 	    (!namesakes->left_over || grant->fence > namesakes->rest.fence)) {
 		namesakes->left_over = true;
 		namesakes->rest = *grant;
 	}
 	weir__unlock(&namesakes->lock);
-	weir_lease_unref(shared);
+	if (known != NULL)
+		weir__lease_unpin(known);
 }

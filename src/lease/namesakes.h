@@ -4,8 +4,9 @@
  * answers each of them, and all with the same lease (L4); here they come to share one handle of it:
  *
  * - The first that can keep the lease has its handle begin, the others get that one, also when it
- *   was dropped or released before they looked. Until the last of them has looked, the handle is
- *   kept for those to come.
+ *   was dropped before they looked: until the last of them has looked, it is kept for those to
+ * come. So is what is known of leases that ended meanwhile: one who asks while the lease is
+ * released was perhaps answered by it before, and has a handle of a lease that is lost.
  * - One that gives up leaves its place in the queue to the others, and the last one ends it.
  * - One that cannot keep it, being cancelled, leaves it to the others. What nobody took is given
  *   back by the last to leave.
@@ -28,6 +29,14 @@ void weir__namesakes_leave(struct weir_store *store, struct weir__op *op);
 
 /* It gives up: withdraws it. With the store's lock held, so that whoever comes later asks later. */
 void weir__namesakes_give_up(struct weir_store *store, struct weir__op *op, int give_up);
+
+/* An engine is about to end the place of one that gave up: whether it must stay, for those who have
+ * come since. Without the store's lock. */
+bool weir__namesakes_keep_place(struct weir__op *op);
+
+/* The last handle of a lease goes, and the engine has answered its end if it was asked: those who
+ * have asked before will find that. */
+void weir__namesakes_keep(struct weir_lease *lease);
 
 /* It was granted: returns the handle by which the asker has it, its own or another. */
 struct weir_lease *weir__namesakes_take(struct weir__op *op);

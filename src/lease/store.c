@@ -142,7 +142,7 @@ static void close_lease(struct weir_store *store, struct weir_lease *lease)
 
 	weir__lease_stop_keeper(lease);
 	weir__lock(&lease->lock);
-	ask = !lease->gone && !lease->adopted;
+	ask = !lease->gone && !lease->adopted && !lease->passed;
 	orphan = lease->orphan;
 	lease->orphan = false;
 	WEIR__POKE(&lease->gone, true);

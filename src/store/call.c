@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "lease/namesakes.h"
 
 enum { MOST_PARKED = 10000 };
 
@@ -190,14 +191,20 @@ static void park(struct call *call)
 	weir__call_move(call, CALL_PARKED);
 }
 
+/* Others of its id have come since it gave up, or wait with it: the place is theirs. */
+static bool keeps_place(const struct call *call)
+{
+	return call->withdrawn && weir__namesakes_keep_place(call->op);
+}
+
 /* Of a request that may have arrived, and of any release. What was granted earlier under the same
  * id is not this one's to take back, nor a place that others of its id wait in. */
 static bool leaves_something(const struct call *call)
 {
 	if (call->verb == CALL_RELEASE)
 		return true;
-	return (call->verb == CALL_REQUEST || call->verb == CALL_WITHDRAW) &&
-	       !call->op->place_stays && (call->state == CALL_WAITING || call->sent_before) &&
+	return (call->verb == CALL_REQUEST || call->verb == CALL_WITHDRAW) && !keeps_place(call) &&
+	       (call->state == CALL_WAITING || call->sent_before) &&
 	       memcmp(call->token, call->op->token, WEIR_TOKEN_SIZE) == 0;
 }
 
@@ -356,7 +363,8 @@ void weir__desk_withdraw(struct weir__op *op)
 	if (call->state == CALL_NEXT && call->server->ready &&
 	    (op->give_up == -ETIMEDOUT || op->place_was_left || call->heir))
 		return;
-	if ((call->state != CALL_WAITING && !call->sent_before && !call->heir) || op->place_stays) {
+	if ((call->state != CALL_WAITING && !call->sent_before && !call->heir) ||
+	    keeps_place(call)) {
 		weir__call_answer(call, op->give_up);
 		return;
 	}

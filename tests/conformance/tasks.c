@@ -126,6 +126,11 @@ static void until_they_are(const char *name, uint32_t waiters)
 	} while (seen.n_waiters != waiters);
 }
 
+static bool is_x(const struct seen_claim *claim)
+{
+	return strcmp(claim->request_id, "x") == 0;
+}
+
 /* It has asked, but perhaps not been heard yet, when the other gives up. */
 TASK(leave_a_place_to_another)
 {
@@ -143,7 +148,7 @@ TASK(leave_a_place_to_another)
 	assert_int_equal(join(first, NULL), -ECANCELED);
 	until_they_are(name, 2);
 	look(store, name, &seen);
-	assert_string_equal(seen.waiters[0].request_id, "x");
+	assert_true(is_x(&seen.waiters[0]));
 	assert_int_equal(weir_cancel(heir), 0);
 	assert_int_equal(join(heir, NULL), -ECANCELED);
 	look(store, name, &seen);
@@ -160,6 +165,44 @@ TEST(who_gives_up_leaves_the_place_to_others_of_its_id_L4)
 
 		assert_int_equal(weir_ensure(store, name, 1), 1);
 		run_tasks(leave_a_place_to_another, (void *)(uintptr_t)name);
+		assert_counts(name, 1, 0, 0);
+	}
+}
+
+/* The last of an id gives up, and another one of it asks before the store has heard of that.
+ * Whoever is in the queue then came later. */
+TASK(come_as_the_last_gives_up)
+{
+	const char *name = arg;
+	struct weir_lease *lease = take(store, name, 1, LONG);
+	struct weir_future *first = spawn(waits_as_x, arg), *late, *later;
+	struct seen seen;
+
+	until_they_are(name, 1);
+	assert_int_equal(weir_cancel(first), 0);
+	late = spawn(waits_as_x, arg);
+	assert_int_equal(weir_yield(), 0);
+	later = spawn(waits_for_ever, arg);
+	assert_int_equal(join(first, NULL), -ECANCELED);
+	do {
+		(void)weir_sleep(WEIR_MS);
+		look(store, name, &seen);
+	} while (seen.n_waiters == 0 || (seen.n_waiters == 1 && is_x(&seen.waiters[0])));
+	assert_int_equal(seen.n_waiters, 2);
+	assert_true(is_x(&seen.waiters[0]));
+	give_back(lease);
+	assert_int_equal(join(late, NULL), 0);
+	assert_int_equal(join(later, NULL), 0);
+	return 0;
+}
+
+TEST(who_comes_as_the_last_of_its_id_gives_up_has_a_place_L7)
+{
+	for (int i = 0; i < 20; i++) {
+		const char *name = fresh_name();
+
+		assert_int_equal(weir_ensure(store, name, 1), 1);
+		run_tasks(come_as_the_last_gives_up, (void *)(uintptr_t)name);
 		assert_counts(name, 1, 0, 0);
 	}
 }
@@ -267,6 +310,7 @@ static const struct CMUnitTest tests[] = {
 	CONFORMANCE(a_thousand_tasks_ten_permits_M4_A12_L1),
 	CONFORMANCE(a_cancelled_waiter_holds_nothing_A1_CHECKLIST_1),
 	CONFORMANCE(who_gives_up_leaves_the_place_to_others_of_its_id_L4),
+	CONFORMANCE(who_comes_as_the_last_of_its_id_gives_up_has_a_place_L7),
 	CONFORMANCE(a_grant_that_races_with_a_cancellation_is_not_lost_A1_P5),
 	CONFORMANCE(a_task_is_cancelled_when_its_lease_is_lost_M10),
 	CONFORMANCE(each_task_has_its_own_stack_of_leases_M17_A3),

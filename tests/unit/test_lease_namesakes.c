@@ -1,145 +1,5 @@
-/* lease: several who ask through one store under one request id at the same time (L4). The engine
- * is the test itself, which so chooses who is answered when, and with what. */
-#include "lease/lease.h"
-#include "lease/op.h"
-#include "support/acquirer.h"
-#include "support/leases.h"
-#include "support/tasks.h"
-
-enum { ASKERS = 12 };
-
-static struct weir__op *asked[ASKERS]; /* in their order */
-static int n_asked;
-static struct weir_sem submitted; /* a permit for each */
-static int releases;
-static int places_ended;
-static uint8_t released[WEIR_TOKEN_SIZE];
-static struct weir_store *store;
-
-static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
-{
-	(void)self;
-	(void)operations;
-	(void)withdrawn;
-}
-
-static const struct weir__agent_work work = { .serve = serve };
-
-static int open_fake(struct weir_store *opened, const struct weir__url *url, char **ret_error)
-{
-	(void)url;
-	(void)ret_error;
-	return weir__agent_new(&work, NULL, &opened->agent);
-}
-
-static void close_fake(struct weir_store *closed)
-{
-	weir__agent_stop(closed->agent);
-}
-
-static void submit(struct weir_store *in, struct weir__op *op)
-{
-	(void)in;
-	if (op->verb == WEIR__REQUEST) {
-		assert_true(n_asked < ASKERS);
-		asked[n_asked++] = op;
-		(void)weir_sem_release(&submitted, 1);
-		return;
-	}
-	assert_int_equal(op->verb, WEIR__RELEASE);
-	releases++;
-	memcpy(released, op->token, WEIR_TOKEN_SIZE);
-	weir__op_answer(op, 0);
-}
-
-static void withdraw(struct weir_store *in, struct weir__op *op)
-{
-	(void)in;
-	if (weir__op_is_answered(op))
-		return;
-	if (!op->place_stays)
-		places_ended++;
-	weir__op_answer(op, op->give_up);
-}
-
-static const struct weir__engine fake = {
-	.scheme = "fake",
-	.open = open_fake,
-	.close = close_fake,
-	.submit = submit,
-	.withdraw = withdraw,
-};
-static const struct weir__engine *const engines[] = { &fake, NULL };
-
-static int start(void **state)
-{
-	(void)state;
-	n_asked = releases = 0;
-	assert_int_equal(weir_sem_init(&submitted, 1000), 0);
-	assert_int_equal(weir_sem_acquire(&submitted, 1000), 0);
-	return weir__store_open("fake:", engines, &store);
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	weir_store_close(store);
-	return 0;
-}
-
-/* ---- those who ask --------------------------------------------------------------------------- */
-
-struct asker {
-	struct weir_request request;
-	struct weir_future *task;
-	struct weir_lease *lease;
-	uint8_t token[WEIR_TOKEN_SIZE]; /* that it would have */
-};
-
-static struct asker askers[ASKERS];
-
-TASK(asks)
-{
-	struct asker *asker = arg;
-
-	return weir_acquire(store, &asker->request, &asker->lease);
-}
-
-/* So many are in the hands of the engine when this returns. */
-static void ask(int count)
-{
-	for (int i = 0; i < count; i++) {
-		askers[i] = (struct asker){
-			.request = { .name = "a", .request_id = "x", .deadline = WEIR_NEVER },
-		};
-		askers[i].task = spawn(asks, &askers[i]);
-		assert_int_equal(weir_yield(), 0);
-		assert_int_equal(n_asked, i + 1);
-		memcpy(askers[i].token, asked[i]->token, WEIR_TOKEN_SIZE);
-	}
-}
-
-/* Answers one by a lease, the first one's for example. */
-static void grant(int which, const uint8_t *token)
-{
-	struct weir__op *op = asked[which];
-
-	op->grant = (struct weir__grant){
-		.weight = 1, .fence = 1, .left = op->ttl, .ttl = op->ttl, .hard_left = WEIR_NEVER
-	};
-	memcpy(op->grant.token, token, WEIR_TOKEN_SIZE);
-	weir__op_answer(op, 0);
-}
-
-static int result_of(int which)
-{
-	return join(askers[which].task, NULL);
-}
-
-static void cancel(int which)
-{
-	assert_int_equal(weir_cancel(askers[which].task), 0);
-}
+/* lease: several who ask through one store under one request id at the same time (L4). */
+#include "support/namesakes.h"
 
 /* ---- one lease, one handle ------------------------------------------------------------------- */
 
@@ -246,6 +106,37 @@ TEST(their_place_stays_until_the_last_gives_up)
 {
 	places_ended = 0;
 	run_on(WEIR_CLOCK_REAL, they_give_up_one_by_one, NULL);
+}
+
+/* The engine has not done it yet, and is about to. */
+TASK(one_comes_as_the_last_gives_up)
+{
+	struct weir__op *given_up;
+
+	(void)arg;
+	ask_as(0);
+	withholds = true;
+	cancel(0);
+	assert_int_equal(weir_yield(), 0);
+	given_up = withheld;
+	assert_ptr_equal(given_up, asked[0]);
+	assert_false(given_up->place_stays);
+	ask_as(1);
+	withholds = false;
+	assert_true(weir__namesakes_keep_place(given_up));
+	weir__op_answer(given_up, given_up->give_up);
+	assert_int_equal(result_of(0), -ECANCELED);
+	cancel(1);
+	assert_int_equal(result_of(1), -ECANCELED);
+	assert_int_equal(places_ended, 1);
+	assert_int_equal(places_inherited, 1);
+	return 0;
+}
+
+TEST(the_place_stays_for_one_who_comes_before_it_has_ended_L7)
+{
+	places_ended = places_inherited = 0;
+	run_on(WEIR_CLOCK_REAL, one_comes_as_the_last_gives_up, NULL);
 }
 
 static void *ask_in_thread(void *arg)
@@ -405,8 +296,6 @@ TEST(what_another_process_holds_is_left_alone)
 	run_on(WEIR_CLOCK_REAL, they_are_cancelled_as_they_find_somebody_elses, NULL);
 }
 
-#define namesake_test(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +303,7 @@ int main(void)
 		namesake_test(what_one_drops_the_other_has),
 		namesake_test(what_one_has_released_the_other_does_not_believe_in),
 		namesake_test(their_place_stays_until_the_last_gives_up),
+		namesake_test(the_place_stays_for_one_who_comes_before_it_has_ended_L7),
 		namesake_test(their_place_ends_when_the_store_is_closed),
 		namesake_test(a_cancelled_one_leaves_the_grant_to_the_other_P5),
 		namesake_test(the_last_gives_back_what_nobody_took_P5),
