@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/print.h"
+#include "lease/op.h"
 
 enum { MOST_PARKED = 10000 };
 
@@ -399,6 +401,32 @@ void weir__desk_init(struct desk *desk, const struct desk_kind *kind, struct wei
 	desk->store = store;
 	desk->beats_at = WEIR_NEVER;
 	weir__backoff_init(&desk->backoff);
+}
+
+/* Asks the agent for something that is not the store's, and waits. */
+static int ask(struct desk *desk, const char *what, char **ret_error)
+{
+	struct weir__op op = {
+		.verb = WEIR__LIST, .name = what, .agent = desk->agent, .done = weir__op_wake
+	};
+
+	weir__agent_submit(desk->agent, &op);
+	weir__op_wait(&op);
+	*ret_error = op.error;
+	return op.result;
+}
+
+int weir__desk_say_hello(struct desk *desk, char **ret_error)
+{
+	return ask(desk, weir__hello, ret_error);
+}
+
+void weir__desk_say_goodbye(struct desk *desk)
+{
+	char *error = NULL;
+
+	(void)ask(desk, weir__goodbye, &error);
+	weir__free(error);
 }
 
 void weir__desk_done(struct desk *desk)

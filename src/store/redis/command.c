@@ -14,8 +14,6 @@ enum {
 	PARTS = FIXED + WEIR__POLL_AT_ONCE + 10,
 	NUMBERS = 10,
 	DIGITS = 24,
-	/* A waiter is dropped after this many heartbeats of silence. */
-	PATIENCE = 10,
 };
 
 /* A command in the making. */
@@ -60,12 +58,6 @@ static void add_number(struct command *command, int64_t number)
 	add_bytes(command, at, (size_t)(end - at));
 }
 
-/* Up, so that a lease is never shorter than was asked for. */
-static int64_t microseconds(weir_time time)
-{
-	return time / WEIR_US + (time % WEIR_US != 0);
-}
-
 static void add_keys(struct redis *redis, struct command *command, const char *name)
 {
 	static const char kinds[KEYS] = { 'h', 't', 'q' };
@@ -86,19 +78,6 @@ static void add_keys(struct redis *redis, struct command *command, const char *n
 	}
 }
 
-/* How long nobody may be granted under a name that this server does not know. */
-static int64_t caution(const struct node *node)
-{
-	weir_time now;
-
-	if (node->redis->go_on)
-		return -1;
-	if (node->cautious == 0)
-		return 0;
-	now = weir__boottime();
-	return node->cautious > now ? microseconds(node->cautious - now) : 0;
-}
-
 static void begin(struct node *node, struct command *command, enum weir__script script,
 		  const char *name)
 {
@@ -114,7 +93,7 @@ static void begin(struct node *node, struct command *command, enum weir__script 
 	add_keys(node->redis, command, name);
 	add_text(command, node->doubt);
 	add_text(command, node->identity);
-	add_number(command, caution(node));
+	add_number(command, weir__tell_caution(&node->server));
 }
 
 /* Sends it; its reply will be about these calls. Whether there was memory. */
@@ -141,18 +120,13 @@ static bool finish(struct node *node, const struct command *command, enum weir__
 	return true;
 }
 
-static weir_time silence(const struct redis *redis)
-{
-	return PATIENCE * redis->desk.store->bounds.heartbeat;
-}
-
 static void add_request(struct redis *redis, struct command *command, const struct weir__op *op)
 {
 	add_number(command, op->limit);
 	add_number(command, op->weight);
-	add_number(command, microseconds(op->ttl));
-	add_number(command, microseconds(op->max_hold));
-	add_number(command, op->wait ? microseconds(silence(redis)) : 0);
+	add_number(command, weir__tell_time(op->ttl));
+	add_number(command, weir__tell_time(op->max_hold));
+	add_number(command, op->wait ? weir__tell_silence(&redis->desk) : 0);
 	add_number(command, redis->desk.store->bounds.max_waiting);
 	add_text(command, op->owner);
 	add_text(command, op->private_id ? "" : op->request_id);
@@ -190,7 +164,7 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	case CALL_RENEW:
-		add_number(command, microseconds(op->ttl));
+		add_number(command, weir__tell_time(op->ttl));
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	case CALL_REAP:
@@ -241,7 +215,7 @@ bool weir__redis_say_poll(struct node *node, struct call *const *calls, size_t n
 	struct command *command = redis->command;
 
 	begin(node, command, WEIR__LUA_POLL, calls[0]->name);
-	add_number(command, microseconds(silence(redis)));
+	add_number(command, weir__tell_silence(&redis->desk));
 	for (size_t i = 0; i < n; i++)
 		add_bytes(command, calls[i]->token, WEIR_TOKEN_SIZE);
 	return finish(node, command, WEIR__LUA_POLL, calls, n);
