@@ -14,13 +14,13 @@ VERBS = "ensure limit request poll withdraw renew release evict reap list".split
 
 
 def compose(directory, verb):
-    parts = ["prelude.lua", f"short_{verb}.lua", "book.lua", f"verb_{verb}.lua"]
+    parts = ["prelude.lua", f"short_{verb}.lua", "whole.lua", f"next_{verb}.lua", "book.lua", f"verb_{verb}.lua"]
     lines = []
     for part in parts:
         path = directory / part
         if path.exists():
             lines += path.read_text().splitlines()
-        elif not part.startswith("short_"):
+        elif not part.startswith(("short_", "next_")):
             sys.exit(f"{path} is missing")
     kept = (line.strip() for line in lines)
     return "".join(line + "\n" for line in kept if line and not line.startswith("--"))

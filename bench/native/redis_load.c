@@ -147,23 +147,37 @@ static void send_batch(int fd, const struct bytes commands[2], uint64_t *token)
 	check(send(fd, batch.at, batch.size, MSG_NOSIGNAL) == (ssize_t)batch.size, "send");
 }
 
-/* How many replies begin in what was received: none of ours has an array within, and each says
- * first whether it is an error. */
-static int count_replies(char *text, ssize_t size)
+/* How many whole replies there are, each a number or a text; what is left stays. */
+static int count_replies(struct bytes *in)
 {
+	size_t at = 0;
 	int count = 0;
 
-	text[size] = '\0';
-	check(text[0] != '-' && strstr(text, "\n-") == NULL, "an error");
-	for (const char *at = text; (at = strchr(at, '*')) != NULL; at++, count++)
-		check(strncmp(at + 2, "\r\n:-", 5) != 0, "refused");
+	while (at < in->size) {
+		const char *line = in->at + at;
+		const char *end = memchr(line, '\n', in->size - at);
+		size_t next;
+
+		if (end == NULL)
+			break;
+		check(line[0] == '$' || (line[0] == ':' && line[1] != '-'), "refused");
+		next = (size_t)(end + 1 - in->at);
+		if (line[0] == '$')
+			next += strtoul(line + 1, NULL, 10) + 2;
+		if (next > in->size)
+			break;
+		at = next;
+		count++;
+	}
+	in->size -= at;
+	memmove(in->at, in->at + at, in->size);
 	return count;
 }
 
 double redis_load(int (*dial)(void), void (*pair)(void *arg), void *arg, int count)
 {
 	static struct bytes commands[2];
-	static char answer[ROOM];
+	static struct bytes in[CONNECTIONS]; /* all of it is read before this ends */
 	struct pollfd fds[CONNECTIONS];
 	int missing[CONNECTIONS];
 	int monitor = dial();
@@ -188,9 +202,10 @@ double redis_load(int (*dial)(void), void (*pair)(void *arg), void *arg, int cou
 
 			if (fds[i].revents == 0)
 				continue;
-			size = recv(fds[i].fd, answer, sizeof(answer) - 1, 0);
+			size = recv(fds[i].fd, in[i].at + in[i].size, ROOM - in[i].size, 0);
 			check(size > 0, "recv");
-			replies = count_replies(answer, size);
+			in[i].size += (size_t)size;
+			replies = count_replies(&in[i]);
 			missing[i] -= replies;
 			done += replies;
 			if (missing[i] == 0 && sent < 2 * count) {

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/print.h"
 #include "lease/namesakes.h"
+#include "lease/op.h"
 
 enum { MOST_PARKED = 10000 };
 
@@ -311,10 +313,11 @@ void weir__desk_look(struct desk *desk, weir_time time)
 static struct call *new_call(struct desk *desk, struct weir__op *op)
 {
 	size_t size = strlen(op->name) + 1;
-	struct call *call = calloc(1, sizeof(*call) + size);
+	struct call *call = malloc(sizeof(*call) + size); /* calloc has no quick way */
 
 	if (call == NULL)
 		return NULL;
+	*call = (struct call){ 0 };
 	memcpy(call->name, op->name, size);
 	memcpy(call->token, op->token, WEIR_TOKEN_SIZE);
 	call->desk = desk;
@@ -407,6 +410,32 @@ void weir__desk_init(struct desk *desk, const struct desk_kind *kind, struct wei
 	desk->store = store;
 	desk->beats_at = WEIR_NEVER;
 	weir__backoff_init(&desk->backoff);
+}
+
+/* Asks the agent for something that is not the store's, and waits. */
+static int ask(struct desk *desk, const char *what, char **ret_error)
+{
+	struct weir__op op = {
+		.verb = WEIR__LIST, .name = what, .agent = desk->agent, .done = weir__op_wake
+	};
+
+	weir__agent_submit(desk->agent, &op);
+	weir__op_wait(&op);
+	*ret_error = op.error;
+	return op.result;
+}
+
+int weir__desk_say_hello(struct desk *desk, char **ret_error)
+{
+	return ask(desk, weir__hello, ret_error);
+}
+
+void weir__desk_say_goodbye(struct desk *desk)
+{
+	char *error = NULL;
+
+	(void)ask(desk, weir__goodbye, &error);
+	weir__free(error);
 }
 
 void weir__desk_done(struct desk *desk)

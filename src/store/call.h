@@ -107,6 +107,7 @@ struct server {
 	bool pausing;             /* until the timer `pause` */
 	bool verifying;           /* the engine's: who it is; nothing is sent meanwhile */
 	bool gave_up;             /* the last attempt to reach it has failed, too */
+	weir_time cautious;       /* until then, a name that is new may have been another one's */
 	uint32_t failed;          /* attempts in a row */
 	struct weir__timer pause; /* until the next attempt, or until the server can again */
 };
@@ -133,6 +134,7 @@ struct desk {
 	struct weir_store *store;
 	struct weir__agent *agent;
 	struct weir__backoff backoff;
+	bool go_on;        /* nobody need wait because the server is another one */
 	weir_time longest; /* the longest TTL of a lease that was granted through this handle */
 	struct calls waiting;
 	struct calls parked;
@@ -148,6 +150,10 @@ struct desk {
 
 void weir__desk_init(struct desk *desk, const struct desk_kind *kind, struct weir_store *store);
 void weir__desk_done(struct desk *desk); /* nothing but orphans is left */
+/* Wait until the agent knows that the server is there and will do, or why not; and until all is
+ * done. */
+int weir__desk_say_hello(struct desk *desk, char **ret_error);
+void weir__desk_say_goodbye(struct desk *desk);
 
 /* ---- from askers ----------------------------------------------------------------------------- */
 

@@ -58,6 +58,8 @@ static const struct answer answers[] = {
 	{ "*1\r\n:-9999\r\n", -EPROTO, "not understood" },
 	{ "*2\r\n:0\r\n$3\r\nabc\r\n", -EPROTO, "not understood" },
 	{ ":7\r\n", -EPROTO, "not understood" },
+	{ ":0\r\n", -EPROTO, "not understood" },
+	{ "$3\r\nabc\r\n", -EPROTO, "not understood" },
 };
 
 TEST(every_answer_is_classified)

@@ -5,6 +5,7 @@
  * The server writes everything to its disk before it answers, and is started again when it ends: so
  * nothing is ever lost here, and the question is who may know that. */
 #include <errno.h>
+#include <pthread.h>
 
 #include "chaos/client.h"
 #include "chaos/servers.h"
@@ -178,6 +179,39 @@ TEST(one_that_was_no_replica_is_the_same)
 	weir_store_close(idle);
 }
 
+/* Lets the server load as fast as it can, once it has turned somebody away. */
+static void *let_it_load(void *argument)
+{
+	(void)argument;
+	while (strstr(cli(SERVER, "info errorstats"), "errorstat_LOADING") == NULL)
+		nap(1);
+	(void)cli(SERVER, "config set key-load-delay 0");
+	return NULL;
+}
+
+/* It reads its file for many seconds, unless it is told to hurry, and answers LOADING. */
+TEST(a_server_that_loads_is_waited_for)
+{
+	struct weir_store *store = open_store("");
+	const char *name = fresh_name();
+	struct weir_lease *lease, *other;
+	pthread_t thread;
+
+	assert_int_equal(acquire_for(store, name, 600 * WEIR_SECOND, 0, &lease), 0);
+	(void)cli(SERVER, "eval 'for i = 1, 100000 do redis.call(\"set\", i, i) end' 0");
+	(void)cli(SERVER, "config resetstat");
+	(void)cli(SERVER, "config set key-load-delay 100");
+	(void)cli(SERVER, "debug loadaof >/dev/null 2>&1 &");
+	while (number_in(cli(SERVER, "info persistence"), "\nloading:") == 0)
+		nap(1);
+	assert_int_equal(pthread_create(&thread, NULL, let_it_load, NULL), 0);
+	assert_int_equal(acquire_for(store, fresh_name(), TTL, 0, &other), 0);
+	(void)pthread_join(thread, NULL);
+	let_go(other);
+	let_go(lease); /* it was in the file */
+	weir_store_close(store);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +222,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(one_that_goes_on_does_not_wait),
 		cmocka_unit_test(one_that_was_a_replica_is_another),
 		cmocka_unit_test(one_that_was_no_replica_is_the_same),
+		cmocka_unit_test(a_server_that_loads_is_waited_for),
 	};
 
 	if (argc < 3)

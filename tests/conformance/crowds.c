@@ -159,6 +159,30 @@ TEST(a_queue_has_an_end)
 	weir_store_close(narrow);
 }
 
+/* So many that an engine may keep them in another way than a few. */
+TEST(hundreds_of_leases_end_each_in_its_time_L9)
+{
+	enum { MANY = 300 };
+	const char *name = fresh_name();
+	struct weir_lease *leases[MANY];
+
+	assert_int_equal(weir_ensure(store, name, MANY), 1);
+	for (int i = 0; i < MANY; i++)
+		leases[i] = take(i % 2 ? store : other, name, 1, i % 3 == 0 ? BRIEF : LONG);
+	after_brief();
+	assert_counts(name, MANY, MANY / 3 * 2, 0);
+	assert_int_equal(weir_renew(leases[1], 2 * LONG), 0);
+	for (int i = 0; i < MANY; i += 3) {
+		assert_int_equal(weir_release(leases[i]), -ESTALE);
+		weir_lease_unref(leases[i]);
+		leases[i] = take(store, name, 1, LONG);
+	}
+	assert_int_equal(try_once(other, name, 1), -EAGAIN);
+	for (int i = 0; i < MANY; i++)
+		give_back(leases[i]);
+	assert_counts(name, MANY, 0, 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	CONFORMANCE(ten_threads_a_hundred_times_each_one_inside_M16_A12_L1),
 	CONFORMANCE(fifty_tries_at_once_limit_ten_S20_S21),
@@ -166,5 +190,6 @@ static const struct CMUnitTest tests[] = {
 	CONFORMANCE(acquires_while_others_are_reaped_S24_A5),
 	CONFORMANCE(renewals_that_race_with_expiry_A5_CHECKLIST_19),
 	CONFORMANCE(a_queue_has_an_end),
+	CONFORMANCE(hundreds_of_leases_end_each_in_its_time_L9),
 };
 GROUP(crowds, tests);

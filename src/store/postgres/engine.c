@@ -9,7 +9,6 @@
 #include "base/boottime.h"
 #include "base/print.h"
 #include "base/random.h"
-#include "lease/op.h"
 #include "store/postgres/postgres.h"
 
 /* ---- in the agent's thread ------------------------------------------------------------------- */
@@ -153,19 +152,6 @@ static int prepare(struct postgres *pg, const struct weir__url *url, char **ret_
 	return weir__agent_new(&work, pg, &pg->desk.agent);
 }
 
-/* Asks the agent for something that is not the store's, and waits. */
-static int ask(struct postgres *pg, const char *what, char **ret_error)
-{
-	struct weir__op op = {
-		.verb = WEIR__LIST, .name = what, .agent = pg->desk.agent, .done = weir__op_wake
-	};
-
-	weir__agent_submit(pg->desk.agent, &op);
-	weir__op_wait(&op);
-	*ret_error = op.error;
-	return op.result;
-}
-
 /* Waits until the server is known to be there and to do: what is wrong with a store is said when it
  * is opened. */
 static int open_pg(struct weir_store *store, const struct weir__url *url, char **ret_error)
@@ -186,7 +172,7 @@ static int open_pg(struct weir_store *store, const struct weir__url *url, char *
 	weir__pg_wire_init(&pg->mouth, &weir__pg_mouth, pg->desk.agent, &pg->address);
 	weir__pg_wire_init(&pg->ear, &weir__pg_ear, pg->desk.agent, &pg->direct);
 	if (error == 0)
-		error = ask(pg, weir__hello, ret_error);
+		error = weir__desk_say_hello(&pg->desk, ret_error);
 	if (error < 0) {
 		free_pg(pg);
 		return error;
@@ -200,10 +186,8 @@ static int open_pg(struct weir_store *store, const struct weir__url *url, char *
 static void close_pg(struct weir_store *store)
 {
 	struct postgres *pg = store->state;
-	char *error = NULL;
 
-	(void)ask(pg, weir__goodbye, &error);
-	weir__free(error);
+	weir__desk_say_goodbye(&pg->desk);
 	free_pg(pg);
 }
 

@@ -159,7 +159,7 @@ static void recognise(struct postgres *pg, const PGresult *result)
 	size_t size = strcspn(pg->server, " ");
 
 	if (size != 0 && (strncmp(pg->server, server, size) != 0 || server[size] != ' '))
-		pg->cautious = weir__boottime() + pg->desk.longest;
+		pg->primary.cautious = weir__boottime() + pg->desk.longest;
 	weir__format(pg->server, sizeof(pg->server), "%s", server);
 }
 

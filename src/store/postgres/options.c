@@ -96,8 +96,8 @@ static const char *set_cadence(struct postgres *pg, const char *value)
 
 static const char *set_failover(struct postgres *pg, const char *value)
 {
-	pg->go_on = strcmp(value, "continue") == 0;
-	return pg->go_on || strcmp(value, "wait") == 0 ? NULL : "must be wait or continue";
+	pg->desk.go_on = strcmp(value, "continue") == 0;
+	return pg->desk.go_on || strcmp(value, "wait") == 0 ? NULL : "must be wait or continue";
 }
 
 static const char *set_admit(struct postgres *pg, const char *value)

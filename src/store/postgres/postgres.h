@@ -25,6 +25,7 @@
 #include "store/poll.h"
 #include "store/postgres/wire.h"
 #include "store/server.h"
+#include "store/tell.h"
 
 /* What is asked, each a function of the schema; see verbs.sql. */
 enum weir__pg_verb {
@@ -69,13 +70,10 @@ struct postgres {
 	char *settings;        /* what a session is told, to be selected */
 	char *pooled_settings; /* a statement that a pooled transaction begins with */
 	char *text[WEIR__PG_VERBS];
-	bool go_on; /* failover=continue */
 	weir_time reaper_cadence;
 	uint32_t reaper_batch;
 
 	char server[160]; /* its identity and the incarnation of its memory, two words */
-	weir_time
-		cautious; /* until then, a name that is new may have been known to another server */
 
 	struct weir__pg_wire mouth;
 	struct weir__pg_wire ear;

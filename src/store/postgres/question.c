@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/boottime.h"
 #include "base/print.h"
 #include "store/postgres/postgres.h"
 
@@ -12,8 +11,6 @@ enum {
 	MOST_VALUES = 14,
 	DIGITS = 24,
 	TOKEN_TEXT = 2 * WEIR_TOKEN_SIZE,
-	/* A waiter is dropped after this many heartbeats of silence. */
-	PATIENCE = 10,
 	NAMES_AT_ONCE = 1000,
 };
 
@@ -108,30 +105,6 @@ static void add_tokens(struct values *values, const struct question *question)
 	add_text(values, values->tokens);
 }
 
-/* Up, so that a lease is never shorter than was asked for. */
-static int64_t microseconds(weir_time time)
-{
-	return time / WEIR_US + (time % WEIR_US != 0);
-}
-
-/* How long nobody may be granted under a name that this server does not know. */
-static int64_t caution(const struct postgres *pg)
-{
-	weir_time now;
-
-	if (pg->go_on)
-		return -1;
-	if (pg->cautious == 0)
-		return 0;
-	now = weir__boottime();
-	return pg->cautious > now ? microseconds(pg->cautious - now) : 0;
-}
-
-static int64_t silence(const struct postgres *pg)
-{
-	return microseconds(PATIENCE * pg->desk.store->bounds.heartbeat);
-}
-
 static void add_request(struct postgres *pg, struct values *values, const struct call *call,
 			bool short_way)
 {
@@ -142,10 +115,10 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 	else
 		add_number(values, op->limit);
 	add_number(values, op->weight);
-	add_number(values, microseconds(op->ttl));
+	add_number(values, weir__tell_time(op->ttl));
 	if (!short_way)
-		add_number(values, microseconds(op->max_hold));
-	add_number(values, op->wait ? silence(pg) : 0);
+		add_number(values, weir__tell_time(op->max_hold));
+	add_number(values, op->wait ? weir__tell_silence(&pg->desk) : 0);
 	add_number(values, pg->desk.store->bounds.max_waiting);
 	add_text(values, op->owner);
 	if (!short_way)
@@ -153,7 +126,8 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 	add_text(values, pg->channel);
 	add_token(values, op->token);
 	if (!short_way)
-		add_number(values, call->sent_before ? microseconds(2 * pg->address.timeout) : 0);
+		add_number(values,
+			   call->sent_before ? weir__tell_time(2 * pg->address.timeout) : 0);
 }
 
 /* The slot of a lease, or a number that no slot has: the asker does not know it, or has been wrong.
@@ -180,7 +154,7 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 		add_request(pg, values, call, question->verb == WEIR__PG_ACQUIRE);
 		break;
 	case WEIR__PG_POLL:
-		add_number(values, silence(pg));
+		add_number(values, weir__tell_silence(&pg->desk));
 		add_tokens(values, question);
 		break;
 	case WEIR__PG_WITHDRAW:
@@ -191,7 +165,7 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 	case WEIR__PG_RENEW:
 		add_token(values, call->token);
 		add_number(values, slot_of(call));
-		add_number(values, microseconds(op->ttl));
+		add_number(values, weir__tell_time(op->ttl));
 		break;
 	case WEIR__PG_RELEASE:
 		add_token(values, call->token);
@@ -203,7 +177,8 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 		break;
 	case WEIR__PG_REAP:
 		add_number(values, op->max_rows);
-		add_number(values, op == &pg->reaping ? microseconds(pg->reaper_cadence / 2) : 0);
+		add_number(values,
+			   op == &pg->reaping ? weir__tell_time(pg->reaper_cadence / 2) : 0);
 		break;
 	default:
 		break;
@@ -222,7 +197,7 @@ static void add_values(struct postgres *pg, struct values *values, const struct 
 		add_text(values, question->name);
 	/* Who is behind a pooler may be another one each time. */
 	add_text(values, pg->pooled ? NULL : pg->server);
-	add_number(values, caution(pg));
+	add_number(values, weir__tell_caution(&pg->primary));
 	add_rest(pg, values, question);
 }
 

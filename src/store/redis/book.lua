@@ -1,23 +1,24 @@
-
 -- The rule book, src/lease/rules.c, in the engine's own language.
 
 local WAITING, HOLDING = 1, 2
-local ALL = 2 ^ 53
 
 local function save()
-	call('HSET', STATE, 'h', struct.pack(HEAD, limit, held, holders, waiting, fence, ticket, first, seen, ahead,
-		longest, closed, low, at_once, after_wait, refused, expired, renewals_failed, slowest, identity,
-		#lone, lone, #slots, slots))
+	local rest = ''
+	if holders > 0 or waiting > 0 then
+		rest = pack_rest(held, waiting, low, listed, slots)
+	else
+		first = ALL
+	end
+	call('HSET', STATE, 'h', pack_head(rest, fence, seen, at_once, holders, 0, first, limit, ahead, longest, closed,
+		identity, ticket, after_wait, refused, expired, renewals_failed, slowest))
 end
 
 local function create(new_limit)
-	limit, held, holders, waiting, fence, ticket, first = new_limit, 0, 0, 0, 0, 0, ALL
-	seen, ahead, longest, closed, low = now, 0, 0, 0, 1
-	at_once, after_wait, refused, expired, renewals_failed, slowest = 0, 0, 0, 0, 0, 0
+	fence, seen, at_once, holders, lone, first = 0, now, 0, 0, 0, ALL
+	limit, ahead, longest, closed, identity = new_limit, 0, 0, 0, IDENTITY
 	if CAUTION > 0 then
 		closed = now + CAUTION
 	end
-	identity, lone, slots = IDENTITY, '', ''
 end
 
 local function get(token)
@@ -25,7 +26,7 @@ local function get(token)
 	if not packed then
 		return nil
 	end
-	local state, weight, ttl, max_hold, since, ticket, fence, slot, expires, hard_end, owner, request, channel =
+	local state, since, ticket, fence, slot, expires, hard_end, weight, ttl, max_hold, owner, request, channel =
 		struct.unpack(CLAIM, packed)
 	-- All at once: a table that grows field by field is made anew again and again.
 	return { state = state, weight = weight, ttl = ttl, max_hold = max_hold, since = since, ticket = ticket,
@@ -33,10 +34,23 @@ local function get(token)
 		channel = channel }
 end
 
+local function write(token, c)
+	call('HSET', STATE, 't' .. token, struct.pack(CLAIM, c.state, c.since, c.ticket, c.fence, c.slot, c.expires,
+		c.hard_end, c.weight, c.ttl, c.max_hold, c.owner, c.request, c.channel))
+end
+
+local function list(token, deadline)
+	listed = listed + call('ZADD', TIMES, deadline, token)
+end
+
+-- One that was there before.
 local function put(token, c, deadline)
-	call('HSET', STATE, 't' .. token, struct.pack(CLAIM, c.state, c.weight, c.ttl, c.max_hold, c.since, c.ticket,
-		c.fence, c.slot, c.expires, c.hard_end, c.owner, c.request, c.channel))
-	call('ZADD', TIMES, deadline, token)
+	write(token, c)
+	if c.state == WAITING then
+		list(token, deadline)
+	elseif listed > 0 then
+		call('ZADD', TIMES, 'XX', deadline, token)
+	end
 	first = math.min(first, deadline)
 end
 
@@ -63,17 +77,20 @@ local function fits(weight)
 	return held + weight <= limit and now >= closed
 end
 
--- What a lease is to its holder.
-local function lease(token, c)
-	return token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.ttl
+local function lease_of(token, c)
+	return lease(token, c.weight, c.slot, c.fence, c.expires - now, c.hard_end == 0 and -1 or c.hard_end - now, c.ttl)
 end
 
 -- L2: the fence rises with each grant, and past anything that a lost head may have given.
 local function grant(token, c)
 	if c.state == WAITING then
+		local wait = now - c.since
 		waiting = waiting - 1
-		call('ZREM', QUEUE, token)
-		count_wait(now - c.since)
+		call('ZREM', TIMES, token, 'q' .. token)
+		listed = listed - 1
+		after_wait = after_wait + 1
+		slowest = math.max(slowest, wait)
+		call('HINCRBY', STATE, 'w' .. wait_class(wait), 1)
 	else
 		at_once = at_once + 1
 	end
@@ -86,7 +103,11 @@ local function grant(token, c)
 		c.hard_end = now + c.max_hold
 		c.expires = math.min(c.expires, c.hard_end)
 	end
-	put(token, c, c.expires)
+	write(token, c)
+	if holders + waiting > MANY then
+		list(token, c.expires)
+	end
+	first = math.min(first, c.expires)
 end
 
 local function drop(token, c)
@@ -97,23 +118,26 @@ local function drop(token, c)
 		if holders == 0 then
 			slots, low = '', 1
 		end
+		if listed > 0 then
+			listed = listed - call('ZREM', TIMES, token)
+		end
 	else
 		waiting = waiting - 1
-		call('ZREM', QUEUE, token)
+		call('ZREM', TIMES, token, 'q' .. token)
+		listed = listed - 1
 	end
 	if c.request == '' then
 		call('HDEL', STATE, 't' .. token)
 	else
 		call('HDEL', STATE, 't' .. token, 'r' .. c.request)
 	end
-	call('ZREM', TIMES, token)
 end
 
 -- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here. Not all that is over need
 -- have been dropped, and nobody is granted who has been silent for too long.
 local function settle()
 	while waiting > 0 do
-		local token = call('ZRANGE', QUEUE, 0, 0)[1]
+		local token = string.sub(call('ZRANGE', TIMES, 0, 0)[1], 2)
 		local c = get(token)
 		if now >= first and tonumber(call('ZSCORE', TIMES, token)) <= now then
 			drop(token, c)
@@ -121,30 +145,55 @@ local function settle()
 			return
 		else
 			grant(token, c)
-			tell(c.channel, 'g', lease(token, c))
+			tell(c.channel, 'g' .. lease_of(token, c))
+		end
+	end
+end
+
+-- The lease in the head becomes one like others.
+local function unfold()
+	local token, said = string.sub(stored, at + 48, at + 63), string.sub(stored, at + 64)
+	local weight, ttl, max_hold, owner, request, channel = struct.unpack('<dddsss', said)
+	write(token, { state = HOLDING, weight = weight, ttl = ttl, max_hold = max_hold, since = lone, ticket = 0,
+		fence = fence, slot = 0, expires = first, hard_end = max_hold == 0 and 0 or lone + max_hold, owner = owner,
+		request = request, channel = channel })
+	held, slots, lone = weight, '\1', 0
+end
+
+local function list_all()
+	local all = call('HGETALL', STATE)
+	for i = 1, #all, 2 do
+		local token = string.match(all[i], '^t(.*)')
+		if token then
+			local state, _, _, _, _, expires = struct.unpack('<dddddd', all[i + 1])
+			if state == HOLDING then
+				list(token, expires)
+			end
 		end
 	end
 end
 
 -- L9: what every operation begins with. Drops up to `max` of the leases that are over, and those who have been
--- silent for too long, and returns how many leases expired.
+-- silent for too long, and returns how many leases expired. The verb saves the head afterwards.
 local function refresh(max)
 	local dropped, leases = 0, 0
-	if lone ~= '' then
-		call('ZADD', TIMES, first, lone)
-		lone = ''
+	if lone > 0 then
+		unfold()
+	end
+	if (now >= first or holders + waiting >= MANY) and holders + waiting > listed then
+		list_all()
 	end
 	if now >= first then
-		local next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
+		local next = call('ZRANGE', TIMES, waiting, waiting, 'WITHSCORES')
 		while next[1] and tonumber(next[2]) <= now and leases < max do
 			local c = get(next[1])
 			drop(next[1], c)
 			dropped = dropped + 1
 			if c.state == HOLDING then
 				leases = leases + 1
-				tell(c.channel, 'l', next[1])
+				tell(c.channel, 'l' .. next[1])
 			end
-			next = call('ZRANGE', TIMES, 0, 0, 'WITHSCORES')
+			next = call('ZRANGE', TIMES, waiting, waiting, 'WITHSCORES')
 		end
 		first = tonumber(next[2] or ALL)
 	end
@@ -174,7 +223,7 @@ end
 -- Of a waiter: that it waits; and, if it is next, after how long to look again because a lease expires then.
 local function place(token)
 	local again = -1
-	if call('ZRANGE', QUEUE, 0, 0)[1] == token then
+	if call('ZRANGE', TIMES, 0, 0)[1] == 'q' .. token then
 		again = math.max(math.min(first, closed > now and closed or ALL) - now, 0)
 	end
 	return { 1, token, again }
@@ -182,17 +231,17 @@ end
 
 local function end_lease(token, event)
 	if not stored then
-		return { ENOENT }
+		return ENOENT
 	end
 	refresh(ALL)
 	local c = holding(token)
 	if c then
 		drop(token, c)
 		if event then
-			tell(c.channel, event, token)
+			tell(c.channel, event .. token)
 		end
 		settle()
 	end
 	save()
-	return { c and 0 or ESTALE }
+	return c and 0 or ESTALE
 end

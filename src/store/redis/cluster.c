@@ -26,7 +26,7 @@ static void assign(struct redis *redis, size_t slot, size_t owner)
 	struct node *now = redis->nodes[owner];
 
 	if (before != now && before->serves && !before->server.ready)
-		now->cautious = weir__boottime() + redis->desk.longest;
+		now->server.cautious = weir__boottime() + redis->desk.longest;
 	redis->slots[slot] = (uint16_t)owner;
 }
 

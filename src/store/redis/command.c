@@ -5,17 +5,19 @@
 
 #include "base/boottime.h"
 #include "base/print.h"
+#include "store/redis/packed.h"
 #include "store/redis/redis.h"
 
 enum {
-	KEYS = 3,
+	KEYS = 2,
 	KEY_SIZE = 2 * WEIR_NAME_MAX + 8,
-	FIXED = 3 + KEYS + 3, /* EVALSHA hash n keys doubt identity caution */
+	FIXED = 3 + KEYS + 1, /* EVALSHA hash n keys who */
 	PARTS = FIXED + WEIR__POLL_AT_ONCE + 10,
-	NUMBERS = 10,
+	NUMBERS = 2,
 	DIGITS = 24,
-	/* A waiter is dropped after this many heartbeats of silence. */
-	PATIENCE = 10,
+	WHO_SIZE = 2 * WEIR__IDENTITY + DIGITS,
+	SAID_NUMBERS = 7,
+	SAID_SIZE = SAID_NUMBERS * WEIR__PACKED + 4 * WEIR_NAME_MAX,
 };
 
 /* A command in the making. */
@@ -27,6 +29,8 @@ struct command {
 	char digits[NUMBERS][DIGITS];
 	char keys[KEYS][KEY_SIZE];
 	char match[KEY_SIZE];
+	char who[WHO_SIZE];
+	char said[SAID_SIZE];
 };
 
 struct command *weir__redis_command_new(void)
@@ -60,15 +64,9 @@ static void add_number(struct command *command, int64_t number)
 	add_bytes(command, at, (size_t)(end - at));
 }
 
-/* Up, so that a lease is never shorter than was asked for. */
-static int64_t microseconds(weir_time time)
-{
-	return time / WEIR_US + (time % WEIR_US != 0);
-}
-
 static void add_keys(struct redis *redis, struct command *command, const char *name)
 {
-	static const char kinds[KEYS] = { 'h', 't', 'q' };
+	static const char kinds[KEYS] = { 'h', 't' };
 	char *key = command->keys[0];
 	size_t space = strlen(redis->space);
 	size_t size = strlen(name);
@@ -86,17 +84,18 @@ static void add_keys(struct redis *redis, struct command *command, const char *n
 	}
 }
 
-/* How long nobody may be granted under a name that this server does not know. */
-static int64_t caution(const struct node *node)
+/* Who the server is, and more only if there is something: see prelude.lua. */
+static void add_who(struct node *node, struct command *command)
 {
-	weir_time now;
+	int64_t caution = weir__tell_caution(&node->server);
 
-	if (node->redis->go_on)
-		return -1;
-	if (node->cautious == 0)
-		return 0;
-	now = weir__boottime();
-	return node->cautious > now ? microseconds(node->cautious - now) : 0;
+	if (caution == 0 && node->doubt[0] == '\0') {
+		add_text(command, node->identity);
+		return;
+	}
+	weir__format(command->who, sizeof(command->who), "%s %lld%s", node->identity,
+		     (long long)caution, node->doubt);
+	add_text(command, command->who);
 }
 
 static void begin(struct node *node, struct command *command, enum weir__script script,
@@ -110,11 +109,9 @@ static void begin(struct node *node, struct command *command, enum weir__script 
 		add_text(command, weir__scripts[script].hash);
 	else
 		add_bytes(command, weir__scripts[script].text, weir__scripts[script].size);
-	add_text(command, "3");
+	add_text(command, "2");
 	add_keys(node->redis, command, name);
-	add_text(command, node->doubt);
-	add_text(command, node->identity);
-	add_number(command, caution(node));
+	add_who(node, command);
 }
 
 /* Sends it; its reply will be about these calls. Whether there was memory. */
@@ -141,22 +138,36 @@ static bool finish(struct node *node, const struct command *command, enum weir__
 	return true;
 }
 
-static weir_time silence(const struct redis *redis)
+static char *write_text(char *to, const char *text)
 {
-	return PATIENCE * redis->desk.store->bounds.heartbeat;
+	size_t size = strlen(text) + 1;
+
+	memcpy(to, text, size);
+	return to + size;
 }
 
-static void add_request(struct redis *redis, struct command *command, const struct weir__op *op)
+/* All numbers and texts of it packed into one argument, in the order of short_request.lua: each
+ * argument costs the server as much as the lookup of a key. */
+static void add_request(struct redis *redis, struct command *command, const struct call *call)
 {
-	add_number(command, op->limit);
-	add_number(command, op->weight);
-	add_number(command, microseconds(op->ttl));
-	add_number(command, microseconds(op->max_hold));
-	add_number(command, op->wait ? microseconds(silence(redis)) : 0);
-	add_number(command, redis->desk.store->bounds.max_waiting);
-	add_text(command, op->owner);
-	add_text(command, op->private_id ? "" : op->request_id);
-	add_text(command, redis->channel);
+	const struct weir__op *op = call->op;
+	const int64_t numbers[SAID_NUMBERS] = {
+		op->limit,
+		op->wait ? weir__tell_silence(&redis->desk) : 0,
+		redis->desk.store->bounds.max_waiting,
+		!op->private_id || call->sent_before,
+		op->weight,
+		weir__tell_time(op->ttl),
+		weir__tell_time(op->max_hold),
+	};
+	char *at = command->said;
+
+	for (size_t i = 0; i < SAID_NUMBERS; i++)
+		at = weir__pack_number(at, numbers[i]);
+	at = write_text(at, op->owner);
+	at = write_text(at, op->private_id ? "" : op->request_id);
+	at = write_text(at, redis->channel);
+	add_bytes(command, command->said, (size_t)(at - command->said));
 	add_bytes(command, op->token, WEIR_TOKEN_SIZE);
 }
 
@@ -182,7 +193,7 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 		add_number(command, op->limit);
 		break;
 	case CALL_REQUEST:
-		add_request(redis, command, op);
+		add_request(redis, command, call);
 		break;
 	case CALL_WITHDRAW:
 		add_text(command, op != NULL && op->give_up == -ETIMEDOUT ? "1" : "0");
@@ -190,7 +201,7 @@ static void add_arguments(struct redis *redis, struct command *command, const st
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	case CALL_RENEW:
-		add_number(command, microseconds(op->ttl));
+		add_number(command, weir__tell_time(op->ttl));
 		add_bytes(command, call->token, WEIR_TOKEN_SIZE);
 		break;
 	case CALL_REAP:
@@ -241,7 +252,7 @@ bool weir__redis_say_poll(struct node *node, struct call *const *calls, size_t n
 	struct command *command = redis->command;
 
 	begin(node, command, WEIR__LUA_POLL, calls[0]->name);
-	add_number(command, microseconds(silence(redis)));
+	add_number(command, weir__tell_silence(&redis->desk));
 	for (size_t i = 0; i < n; i++)
 		add_bytes(command, calls[i]->token, WEIR_TOKEN_SIZE);
 	return finish(node, command, WEIR__LUA_POLL, calls, n);

@@ -169,5 +169,5 @@ void weir__redis_recognise(struct node *node, const char *info)
 	weir__info_identity(info, node->identity);
 	if (before[0] != '\0' && strcmp(before, node->identity) != 0 &&
 	    !lost_nothing(node, before, info))
-		node->cautious = weir__boottime() + node->redis->desk.longest;
+		node->server.cautious = weir__boottime() + node->redis->desk.longest;
 }

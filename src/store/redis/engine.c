@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/boottime.h"
 #include "base/print.h"
 #include "base/random.h"
-#include "lease/op.h"
 #include "store/redis/redis.h"
 
 /* ---- in the agent's thread ------------------------------------------------------------------- */
@@ -148,9 +146,9 @@ static const char *set_option(struct redis *redis, const char *name, const char 
 									  "must be yes or no";
 	}
 	if (strcmp(name, "failover") == 0) {
-		redis->go_on = strcmp(value, "continue") == 0;
+		redis->desk.go_on = strcmp(value, "continue") == 0;
 		redis->durable = strcmp(value, "durable") == 0;
-		return redis->go_on || redis->durable || strcmp(value, "wait") == 0 ?
+		return redis->desk.go_on || redis->durable || strcmp(value, "wait") == 0 ?
 			       NULL :
 			       "must be wait, durable or continue";
 	}
@@ -239,32 +237,18 @@ static int prepare(struct redis *redis, const struct weir__url *url, char **ret_
 	return error;
 }
 
-/* Asks the agent for something that is not the store's, and waits. */
-static int ask(struct redis *redis, const char *what, char **ret_error)
-{
-	struct weir__op op = {
-		.verb = WEIR__LIST, .name = what, .agent = redis->desk.agent, .done = weir__op_wake
-	};
-
-	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
-	weir__agent_submit(redis->desk.agent, &op);
-	weir__op_wait(&op);
-	*ret_error = op.error;
-	return op.result;
-}
-
 static void say_goodbye(struct redis *redis)
 {
-	char *error = NULL;
-
-	(void)ask(redis, weir__goodbye, &error);
-	weir__free(error);
+	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
+	weir__desk_say_goodbye(&redis->desk);
 }
 
 static int say_hello(struct redis *redis, char **ret_error)
 {
-	int error = ask(redis, weir__hello, ret_error);
+	int error;
 
+	(void)WEIR__ADD(&redis->queued, 1, __ATOMIC_RELAXED);
+	error = weir__desk_say_hello(&redis->desk, ret_error);
 	if (error < 0)
 		say_goodbye(redis);
 	return error;

@@ -6,6 +6,7 @@
 #include "base/boottime.h"
 #include "base/print.h"
 #include "store/redis/fault.h"
+#include "store/redis/packed.h"
 #include "store/redis/redis.h"
 
 enum { WHY_SIZE = 240 };
@@ -21,17 +22,32 @@ static const uint8_t *read_token(const struct weir__reply *reply)
 		       NULL;
 }
 
-static bool read_grant(struct weir__grant *grant, const struct weir__reply *reply)
+/* A token, and numbers: lease() of whole.lua. */
+static bool read_grant(struct weir__grant *grant, const char *text, size_t size)
 {
-	const uint8_t *token = read_token(reply);
 	int64_t number[WEIR__HEARD_GRANT];
 
-	if (token == NULL || reply->size < WEIR__HEARD_GRANT + 2)
+	if (size != WEIR_TOKEN_SIZE + WEIR__HEARD_GRANT * WEIR__PACKED)
 		return false;
 	for (size_t i = 0; i < WEIR__HEARD_GRANT; i++)
-		number[i] = weir__reply_integer(reply, i + 2);
-	weir__heard_grant(grant, token, number);
+		number[i] = weir__packed_number(text + WEIR_TOKEN_SIZE, i);
+	weir__heard_grant(grant, text, number);
 	return true;
+}
+
+/* Nobody else holds, so it has the first slot, and else it is as it was asked for. */
+static void take_as_asked(struct weir__grant *grant, const struct weir__op *op, long long fence)
+{
+	weir_time hard_left = op->max_hold != 0 ? op->max_hold : WEIR_NEVER;
+
+	*grant = (struct weir__grant){
+		.weight = op->weight,
+		.fence = (uint64_t)fence,
+		.left = op->ttl < hard_left ? op->ttl : hard_left,
+		.hard_left = hard_left,
+		.ttl = op->ttl,
+	};
+	memcpy(grant->token, op->token, WEIR_TOKEN_SIZE);
 }
 
 static bool read_wait(struct heard *heard, const struct weir__reply *reply)
@@ -45,18 +61,42 @@ static bool read_wait(struct heard *heard, const struct weir__reply *reply)
 	return true;
 }
 
+/* A fence is no less than the server's time in microseconds. */
+static bool is_fence(long long number)
+{
+	return number > UINT32_MAX;
+}
+
+static int read_number(struct heard *heard, const struct call *call, long long number)
+{
+	if (call->verb == CALL_REQUEST && call->op != NULL && is_fence(number)) {
+		take_as_asked(&heard->grant, call->op, number);
+		return 0;
+	}
+	/* One that was withdrawn has nothing any more, or a lease. */
+	if (number >= 0 && weir__call_wants_lease(call) &&
+	    (number != 1 || call->verb != CALL_WITHDRAW))
+		return -EPROTO;
+	return weir__heard_result(number);
+}
+
+/* A number alone is a result, or the fence of a request that was granted at once; a text is a
+ * lease; else it is a result and what belongs to it. */
 static void take_apart(struct heard *heard, const struct call *call,
 		       const struct weir__reply *reply)
 {
-	heard->result = -EPROTO;
-	if (reply->type != REDIS_REPLY_ARRAY || reply->size == 0)
-		return;
-	heard->result = weir__heard_result(weir__reply_integer(reply, 0));
-	heard->found_limit = (uint32_t)weir__reply_integer(reply, 1);
-	if ((heard->result == 0 && weir__call_wants_lease(call) &&
-	     !read_grant(&heard->grant, reply)) ||
-	    (heard->result == 1 && weir__call_may_wait(call) && !read_wait(heard, reply)))
-		heard->result = -EPROTO;
+	*heard = (struct heard){ .result = -EPROTO };
+	if (reply->type == REDIS_REPLY_STRING) {
+		if (read_grant(&heard->grant, reply->text, reply->size))
+			heard->result = 0;
+	} else if (reply->type == REDIS_REPLY_INTEGER) {
+		heard->result = read_number(heard, call, reply->integer);
+	} else if (reply->type == REDIS_REPLY_ARRAY) {
+		heard->result = weir__heard_result(weir__reply_integer(reply, 0));
+		heard->found_limit = (uint32_t)weir__reply_integer(reply, 1);
+		if (heard->result == 0 || (heard->result == 1 && !read_wait(heard, reply)))
+			heard->result = -EPROTO;
+	}
 }
 
 static void hear_poll(const struct awaited *awaited, const struct weir__reply *reply)
@@ -214,24 +254,6 @@ void weir__redis_reply(struct node *node, const struct weir__reply *reply)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* A token, and numbers in digits. */
-static bool parse_grant(struct weir__grant *grant, const char *text)
-{
-	int64_t number[WEIR__HEARD_GRANT];
-	const char *at = text + WEIR_TOKEN_SIZE;
-
-	for (size_t i = 0; i < WEIR__HEARD_GRANT; i++) {
-		char *end;
-
-		number[i] = strtoll(at, &end, 10);
-		if (end == at)
-			return false;
-		at = end;
-	}
-	weir__heard_grant(grant, text, number);
-	return true;
-}
-
 void weir__redis_message(struct redis *redis, const struct weir__reply *reply)
 {
 	const struct weir__reply *kind = weir__reply_at(reply, 0);
@@ -241,7 +263,7 @@ void weir__redis_message(struct redis *redis, const struct weir__reply *reply)
 	if (kind->type != REDIS_REPLY_STRING || strcmp(kind->text, "message") != 0 ||
 	    text->type != REDIS_REPLY_STRING || text->size < 1 + WEIR_TOKEN_SIZE)
 		return;
-	if (text->text[0] == 'g' && !parse_grant(&grant, text->text + 1))
+	if (text->text[0] == 'g' && !read_grant(&grant, text->text + 1, text->size - 1))
 		return;
 	weir__desk_message(&redis->desk, text->text[0], (const uint8_t *)text->text + 1, &grant);
 }

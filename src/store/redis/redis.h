@@ -29,6 +29,7 @@
 #include "store/redis/script.h"
 #include "store/redis/wire.h"
 #include "store/server.h"
+#include "store/tell.h"
 
 /* Names that are looked for with SCAN. */
 struct scan {
@@ -69,9 +70,7 @@ struct node {
 	struct node *witness; /* the suspect, when it was asked */
 	bool given_away;      /* what it said */
 	bool tried;           /* as a witness */
-	weir_time
-		cautious; /* until then, a name that is new may have been known to another server */
-	bool serves;      /* the cluster's map has it */
+	bool serves;          /* the cluster's map has it */
 	struct weir__wire mouth;
 	enum hello hello; /* what the mouth's next reply is about */
 	uint32_t loaded;  /* scripts that this server knows, a bit for each */
@@ -94,7 +93,6 @@ struct redis {
 	struct weir__address address; /* as it was named: of the first node, and how to log in */
 	char *space;                  /* what all keys and channels begin with */
 	char channel[WEIR_NAME_MAX + 64]; /* where this agent hears of its waiters */
-	bool go_on;                       /* failover=continue */
 	bool durable;                     /* failover=durable */
 
 	const struct node_kind *kind;

@@ -1,55 +1,38 @@
-
--- The short ways of a release: nothing is to be dropped, and nobody waits; or the lease is the only one, and the next
--- in line gets a permit after which nobody else fits.
+-- The short ways of a release: nothing is over, and nobody waits.
 -- token
-if packed and identity == IDENTITY and now < first then
-	local token = ARGV[4]
-	local state, weight, _, _, _, _, _, slot, _, _, _, request = struct.unpack(CLAIM, packed)
-	local next, claim
-	local ends = state == 2 and request == '' and waiting == 0
-	if ends then
-		held, holders = held - weight, holders - 1
-		if holders == 0 then
-			slots, low, first = '', 1, 2 ^ 53
-		else
-			local at = math.floor(slot / 8) + 1
-			low = math.min(low, at)
-			slots = string.sub(slots, 1, at - 1) .. string.char(string.byte(slots, at) - 2 ^ (slot % 8)) ..
-				string.sub(slots, at + 1)
+if plain and now < first then
+	local token = ARGV[2]
+	if lone > 0 then
+		if string.sub(stored, at + 48, at + 63) == token then
+			call('HSET', STATE, 'h', struct.pack('<dddddd', fence, seen, at_once, 0, 0, 2 ^ 53) ..
+				string.sub(stored, 49, at + 47))
+			return 0
 		end
-	elseif state == 2 and request == '' and holders == 1 and closed == 0 and
-		(limit == 1 or limit > 1 and waiting == 1) then
-		next = call('ZPOPMIN', QUEUE)[1]
-		local _, ttl, max_hold, since, place, id, owner, channel
-		_, held, ttl, max_hold, since, place, _, _, _, _, owner, id, channel =
-			struct.unpack(CLAIM, call('HGET', STATE, 't' .. next))
-		local expires, hard_end = now + ttl, 0
-		if max_hold ~= 0 then
-			hard_end = now + max_hold
-			expires = math.min(expires, hard_end)
+	elseif holders > 0 then
+		local held, waiting, low, listed = struct.unpack('<dddd', stored, at + 48)
+		local packed = waiting == 0 and call('HGET', STATE, 't' .. token)
+		local _, slot, weight, request
+		if packed then
+			_, _, _, _, slot, _, _, weight, _, _, _, request = struct.unpack('<ddddddddddss', packed)
 		end
-		count_wait(now - since)
-		waiting, slots, low = waiting - 1, '\1', 1
-		fence, longest, first = math.max(fence + 1, now), math.max(longest, ttl), math.min(first, expires)
-		call('ZADD', TIMES, expires, next)
-		claim = struct.pack(CLAIM, 2, held, ttl, max_hold, now, place, fence, 0, expires, hard_end, owner, id, channel)
-		tell(channel, 'g', next, held, 0, fence, expires - now, hard_end == 0 and -1 or hard_end - now, ttl)
-	end
-	if ends or next then
-		call('HDEL', STATE, 't' .. token)
-		if lone == token then
-			lone = ''
-		else
-			call('ZREM', TIMES, token)
+		if request == '' then
+			call('HDEL', STATE, 't' .. token)
+			if listed > 0 then
+				listed = listed - call('ZREM', TIMES, token)
+			end
+			local rest = ''
+			if holders > 1 then
+				local slots = at + 80
+				local found = slots + math.floor(slot / 8)
+				rest = struct.pack('<dddd', held - weight, 0, math.min(low, found - slots + 1), listed) ..
+					string.sub(stored, slots, found - 1) ..
+					string.char(string.byte(stored, found) - 2 ^ (slot % 8)) .. string.sub(stored, found + 1)
+			else
+				first = 2 ^ 53
+			end
+			call('HSET', STATE, 'h', struct.pack('<dddddd', fence, seen, at_once, holders - 1, 0, first) ..
+				string.sub(stored, 49, at + 47) .. rest)
+			return 0
 		end
-		local head = struct.pack(HEAD, limit, held, holders, waiting, fence, ticket, first, seen, ahead, longest,
-			closed, low, at_once, after_wait, refused, expired, renewals_failed, slowest, identity, #lone, lone,
-			#slots, slots)
-		if next then
-			call('HSET', STATE, 'h', head, 't' .. next, claim)
-		else
-			call('HSET', STATE, 'h', head)
-		end
-		return { 0 }
 	end
 end

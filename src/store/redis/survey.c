@@ -1,10 +1,10 @@
 /* store/redis: looking at many names: listings and reapings. See redis.h. */
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lease/picture.h"
+#include "store/redis/packed.h"
 #include "store/redis/redis.h"
 
 /* ---- which names ----------------------------------------------------------------------------- */
@@ -94,19 +94,14 @@ static int take_keys(struct redis *redis, struct names *names, const struct weir
 
 /* ---- what they are --------------------------------------------------------------------------- */
 
-/* The order of a packed claim; see prelude.lua. */
-enum field { STATE, WEIGHT, TTL, MAX_HOLD, SINCE, TICKET, FENCE, SLOT, EXPIRES, HARD_END, FIELDS };
+/* The order of a packed claim; see whole.lua. */
+enum field { STATE, SINCE, TICKET, FENCE, SLOT, EXPIRES, HARD_END, WEIGHT, TTL, MAX_HOLD, FIELDS };
 
 static int64_t field_of(const char *packed, enum field field)
 {
-	uint64_t bits;
-	double number;
+	int64_t number = weir__packed_number(packed, field);
 
-	memcpy(&bits, packed + 8 * field, sizeof(bits));
-	bits = le64toh(bits);
-	memcpy(&number, &bits, sizeof(number));
-	/* A number that is none of ours must not be converted. */
-	return number >= 0 && number <= 9007199254740992.0 ? (int64_t)number : 0;
+	return number >= 0 ? number : 0;
 }
 
 static weir_time time_of(const char *packed, enum field field)

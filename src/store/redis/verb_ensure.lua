@@ -1,8 +1,7 @@
-
 -- limit
 if stored then
-	return { 0 }
+	return 0
 end
-create(tonumber(ARGV[4]))
+create(tonumber(ARGV[2]))
 save()
-return { 1 }
+return 1

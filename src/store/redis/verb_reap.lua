@@ -1,8 +1,7 @@
-
 -- how many
 if not stored then
 	return { 0 }
 end
-local leases = refresh(tonumber(ARGV[4]))
+local leases = refresh(tonumber(ARGV[2]))
 save()
 return { leases }

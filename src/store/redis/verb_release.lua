@@ -1,3 +1,2 @@
-
 -- token
-return end_lease(ARGV[4])
+return end_lease(ARGV[2], nil)

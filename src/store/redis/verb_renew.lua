@@ -1,15 +1,14 @@
-
 -- ttl (0 only looks), token
 if not stored then
-	return { ENOENT }
+	return ENOENT
 end
 refresh(ALL)
-local ttl, token = tonumber(ARGV[4]), ARGV[5]
+local ttl, token = tonumber(ARGV[2]), ARGV[3]
 local c = holding(token)
 if not c then
 	renewals_failed = renewals_failed + 1
 	save()
-	return { ESTALE }
+	return ESTALE
 end
 local expires = now + ttl
 if c.hard_end ~= 0 then
@@ -21,4 +20,4 @@ if expires > c.expires then
 	put(token, c, expires)
 end
 save()
-return { 0, lease(token, c) }
+return lease_of(token, c)

@@ -1,12 +1,12 @@
-
--- limit, weight, ttl, max_hold, how long it may be silent (0: it does not wait), how many may wait, owner, request
--- id, channel, token
-local wanted, weight, silence = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[8])
-local request, token = ARGV[11], ARGV[13]
+-- packed: limit, how long it may be silent (0: it does not wait), how many may wait, whether it may be known; weight,
+-- ttl, max_hold, owner, request id, channel. token
+local wanted, silence, most, _, weight, ttl, max_hold, owner, request, channel =
+	struct.unpack('<dddddddsss', ARGV[2])
+local token = ARGV[3]
 
 if not stored then
 	if wanted == 0 then
-		return { ENOENT }
+		return ENOENT
 	end
 	create(wanted)
 elseif wanted ~= 0 and limit ~= 0 and wanted ~= limit then
@@ -26,14 +26,14 @@ if c then
 	if c.state == WAITING and silence == 0 then
 		refused = refused + 1
 		save()
-		return { EAGAIN }
+		return EAGAIN
 	end
-	if not string.find(c.channel, ARGV[12], 1, true) and #c.channel < 1000 then
-		c.channel = c.channel .. ' ' .. ARGV[12]
+	if not string.find(c.channel, channel, 1, true) and #c.channel < 1000 then
+		c.channel = c.channel .. ' ' .. channel
 	end
 	if c.state == HOLDING then
 		put(known, c, c.expires)
-		answer = { 0, lease(known, c) }
+		answer = lease_of(known, c)
 	else
 		put(known, c, now + silence)
 		answer = place(known)
@@ -42,30 +42,31 @@ if c then
 	return answer
 end
 
-c = { state = 0, weight = weight, ttl = tonumber(ARGV[6]), max_hold = tonumber(ARGV[7]), since = now, ticket = 0,
-	fence = 0, slot = 0, expires = 0, hard_end = 0, owner = ARGV[10], request = request,
-	channel = ARGV[12] }
+c = { state = 0, weight = weight, ttl = ttl, max_hold = max_hold, since = now, ticket = 0, fence = 0, slot = 0,
+	expires = 0, hard_end = 0, owner = owner, request = request, channel = channel }
 local answer
 if limit ~= 0 and weight > limit then
 	answer = { E2BIG, limit }
 elseif waiting == 0 and fits(weight) then
 	grant(token, c)
-	answer = { 0, lease(token, c) }
+	answer = lease_of(token, c)
 elseif silence == 0 then
 	refused = refused + 1
-	answer = { EAGAIN }
-elseif waiting >= tonumber(ARGV[9]) then
+	answer = EAGAIN
+elseif waiting >= most then
 	refused = refused + 1
-	answer = { ENOBUFS }
+	answer = ENOBUFS
 else
 	waiting = waiting + 1
 	ticket = ticket + 1
 	c.state, c.ticket = WAITING, ticket
-	call('ZADD', QUEUE, ticket, token)
-	put(token, c, now + silence)
+	write(token, c)
+	call('ZADD', TIMES, ticket - ALL, 'q' .. token, now + silence, token)
+	listed = listed + 1
+	first = math.min(first, now + silence)
 	answer = place(token)
 end
-if request ~= '' and answer[1] >= 0 then
+if request ~= '' and (c.state == WAITING or c.state == HOLDING) then
 	call('HSET', STATE, 'r' .. request, token)
 end
 save()

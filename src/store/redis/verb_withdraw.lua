@@ -1,14 +1,13 @@
-
 -- whether it ran out of time, channel of the agent that withdraws, token
 if not stored then
-	return { 1 }
+	return 1
 end
 refresh(ALL)
-local agent, token = ARGV[5], ARGV[6]
+local agent, token = ARGV[3], ARGV[4]
 local c = get(token)
 if c and c.state == HOLDING then
 	save()
-	return { 0, lease(token, c) }
+	return lease_of(token, c)
 end
 if c then
 	local others = {}
@@ -19,12 +18,12 @@ if c then
 	end
 	if #others > 0 then
 		c.channel = table.concat(others, ' ')
-		put(token, c, tonumber(call('ZSCORE', TIMES, token)))
+		write(token, c)
 	else
 		drop(token, c)
-		refused = refused + tonumber(ARGV[4])
+		refused = refused + tonumber(ARGV[2])
 		settle()
 	end
 end
 save()
-return { 1 }
+return 1
