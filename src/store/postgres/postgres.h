@@ -26,7 +26,7 @@
 #include "store/postgres/wire.h"
 #include "store/server.h"
 
-/* What is asked, each a function of the schema; see verbs.sql. */
+/* What is asked, each a function of the schema; see verbs.sql and short.sql. */
 enum weir__pg_verb {
 	WEIR__PG_ENSURE,
 	WEIR__PG_LIMIT,
