@@ -47,6 +47,19 @@ char *weir__format_new(const char *format, ...)
 	return text;
 }
 
+char *weir__print_number(char *end, int64_t number)
+{
+	uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+	do {
+		*--end = (char)('0' + left % 10);
+		left /= 10;
+	} while (left != 0);
+	if (number < 0)
+		*--end = '-';
+	return end;
+}
+
 void weir__print_place(FILE *stream, void *place)
 {
 	Dl_info info;

@@ -3,6 +3,7 @@
 #define WEIR_BASE_PRINT_H
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 
 __attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char *format, ...);
@@ -15,6 +16,10 @@ void weir__format_list(char *text, size_t size, const char *format, va_list argu
 
 /* The text in memory of its own, for weir__free; NULL when there is none. */
 __attribute__((format(printf, 1, 2))) char *weir__format_new(const char *format, ...);
+
+/* Of a number in decimal, the last digit before `end`, where there is room for 20 characters: the
+ * first of them. For numbers that are written often; weir__format takes ten times as long. */
+char *weir__print_number(char *end, int64_t number);
 
 /* The place of an instruction: its function, or else its file, and how far into it. */
 void weir__print_place(FILE *stream, void *place);

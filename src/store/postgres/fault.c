@@ -22,7 +22,7 @@ static const struct {
 	{ "53", WEIR__PG_LATER },            /* too many connections, no memory, no disk */
 	{ "55P03", WEIR__PG_LATER },         /* the lock could not be had in time */
 	{ "57014", WEIR__PG_LATER },         /* cancelled, or it took too long */
-	{ "WE001", WEIR__PG_AT_ONCE_AGAIN }, /* of release() in verbs.sql */
+	{ "WE001", WEIR__PG_AT_ONCE_AGAIN }, /* of release() in short.sql */
 	{ "57", WEIR__PG_ELSEWHERE },        /* it is being shut down, has crashed, is starting */
 };
 

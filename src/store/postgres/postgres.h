@@ -27,7 +27,7 @@
 #include "store/server.h"
 #include "store/tell.h"
 
-/* What is asked, each a function of the schema; see verbs.sql. */
+/* What is asked, each a function of the schema; see verbs.sql and short.sql. */
 enum weir__pg_verb {
 	WEIR__PG_ENSURE,
 	WEIR__PG_LIMIT,

@@ -67,10 +67,10 @@ static void add_text(struct values *values, const char *text)
 
 static void add_number(struct values *values, int64_t number)
 {
-	char *digits = values->digits[values->n];
+	char *end = values->digits[values->n] + DIGITS - 1;
 
-	weir__format(digits, DIGITS, "%lld", (long long)number);
-	add_text(values, digits);
+	*end = '\0';
+	add_text(values, weir__print_number(end, number));
 }
 
 static char *write_token(char *to, const uint8_t *token)

@@ -4,6 +4,7 @@
 #include <postgres_init.sql.h> /* each made of a script of this directory */
 #include <postgres_rules.sql.h>
 #include <postgres_schema.sql.h>
+#include <postgres_short.sql.h>
 #include <postgres_verbs.sql.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ char *weir__pg_script(const char *schema, int version)
 	for (int i = version; i < WEIR__PG_VERSION; i++)
 		add(out, steps[i], schema);
 	add(out, rules_sql, schema);
+	add(out, short_sql, schema);
 	add(out, verbs_sql, schema);
 	add(out, "INSERT INTO store (version, identity) VALUES (0, '') ON CONFLICT DO NOTHING;\n",
 	    schema);
