@@ -121,6 +121,7 @@ static void *run_thread(void *arg)
 	struct worker *worker = arg;
 	struct weir_run_config config = { .poller = weir__io_poller(worker->io) };
 
+	weir__io_begin(worker->io);
 	worker->result = weir_run(dispatch, worker, &config);
 	return NULL;
 }

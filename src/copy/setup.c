@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -25,6 +26,7 @@ enum {
 	FDS_LEAST = 4,
 	/* Of the bound that is promised, left to the roots and whoever calls. */
 	FDS_OF_OTHERS = 10,
+	TABLE_MOST = 4095, /* 32 KiB in the kernel */
 };
 
 static const uint64_t parallel_min = 32 * 1024 * 1024;
@@ -56,18 +58,35 @@ static uint32_t open_descriptors(void)
 	return n > 3 ? n - 3 : 3; /* less ".", ".." and the one that looked */
 }
 
+/* The kernel's table of descriptors gets its size now: when it grows later, and threads share it,
+ * all of them wait for that, at every power of two. */
+static void widen_table(uint64_t most)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+	int last = -1;
+
+	if (fd >= 0)
+		last = fcntl(fd, F_DUPFD_CLOEXEC, most < TABLE_MOST ? (int)most : TABLE_MOST);
+	if (last >= 0)
+		(void)close(last);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 /* Shares out the descriptors: first threads are given up, then rings, for one can do without. */
 int weir__setup_fds(struct engine *engine)
 {
 	struct rlimit files = { .rlim_cur = RLIM_INFINITY };
 	uint64_t most = 2 * (uint64_t)engine->limit + 64 - FDS_OF_OTHERS;
+	uint64_t others = open_descriptors();
 	uint64_t all;
 
 	(void)getrlimit(RLIMIT_NOFILE, &files);
-	all = files.rlim_cur == RLIM_INFINITY ? most + open_descriptors() : files.rlim_cur;
-	all -= open_descriptors() < all ? open_descriptors() : all;
+	all = files.rlim_cur == RLIM_INFINITY ? most + others : files.rlim_cur;
+	all -= others < all ? others : all;
 	if (all > most)
 		all = most;
+	widen_table(others + all - 1);
 	while (engine->threads > 1 &&
 	       all < (uint64_t)engine->threads * (FDS_A_THREAD + 2 * FDS_LEAST) + FDS_IN_PASSING)
 		engine->threads--;

@@ -19,6 +19,10 @@ bool weir__io_probe(void);
 int weir__io_new(uint32_t depth, struct weir__io **ret);
 void weir__io_free(struct weir__io *io);
 
+/* To be called in the thread that runs the scheduler, before it does: from here on `io` is this
+ * thread's. */
+void weir__io_begin(struct weir__io *io);
+
 /* NULL without a ring. */
 struct weir_poller *weir__io_poller(struct weir__io *io);
 

@@ -3,18 +3,30 @@
  * An operation lies on the stack of the task that waits for it, and the task cannot leave before
  * the kernel has answered: its wait is shielded, so that no buffer is given up while the kernel
  * still writes into it. It waits for a permit of a semaphore that has none, and the completion
- * brings one. Operations are collected and submitted together when the scheduler has gone round. */
+ * brings one. Operations are collected and submitted together when the scheduler has gone round.
+ *
+ * What the kernel has to do when a read arrives, it does when we ask for it (DEFER_TASKRUN), for
+ * many at a time; left to itself it would interrupt whatever call the thread is in, for each. Such
+ * a ring belongs to one thread, which is not the one that makes it: it is made switched off. */
 #include "io/io.h"
 
 #include <errno.h>
 #include <liburing.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <weir/sem.h>
 
 /* Opens that wait are carried out by threads of the kernel; depth is what makes a cold tree fast.
  */
 enum { KERNEL_THREADS = 64, AWAY_LEAST = 8, AWAY_MOST = 1024 };
+
+enum {
+	RING = IORING_SETUP_CLAMP,
+	RING_OF_ONE_THREAD = RING | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+			     IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED,
+};
 
 /* An open that took so long has waited for the disk. */
 static const weir_time long_open = 40 * WEIR_US;
@@ -80,13 +92,19 @@ static void handle(struct weir__io *io)
 	io_uring_cq_advance(&io->ring, n);
 }
 
+/* Whether the kernel has something to do for us that it leaves until we ask. */
+static bool has_work(const struct io_uring *ring)
+{
+	return (IO_URING_READ_ONCE(*ring->sq.kflags) & IORING_SQ_TASKRUN) != 0;
+}
+
 /* A free entry of the submission queue, after making room if that is needed. */
 static struct io_uring_sqe *entry_get(struct weir__io *io)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&io->ring);
 
 	while (!sqe) {
-		(void)io_uring_submit(&io->ring);
+		(void)io_uring_submit_and_get_events(&io->ring);
 		handle(io);
 		sqe = io_uring_get_sqe(&io->ring);
 	}
@@ -101,8 +119,8 @@ static void ring_wait(struct weir_poller *self, int wake_fd, weir_time deadline)
 	struct io_uring_cqe *cqe;
 
 	if (wake_fd < 0) {
-		if (io_uring_sq_ready(&io->ring) > 0)
-			(void)io_uring_submit(&io->ring);
+		if (io_uring_sq_ready(&io->ring) > 0 || has_work(&io->ring))
+			(void)io_uring_submit_and_get_events(&io->ring);
 		handle(io);
 		return;
 	}
@@ -130,7 +148,9 @@ int weir__io_new(uint32_t depth, struct weir__io **ret)
 	if (!io)
 		return -ENOMEM;
 	if (depth > 0) {
-		error = io_uring_queue_init(depth, &io->ring, IORING_SETUP_CLAMP);
+		error = io_uring_queue_init(depth, &io->ring, RING_OF_ONE_THREAD);
+		if (error == -EINVAL) /* before Linux 6.1 */
+			error = io_uring_queue_init(depth, &io->ring, RING);
 		if (error < 0) {
 			free(io);
 			return error;
@@ -142,6 +162,14 @@ int weir__io_new(uint32_t depth, struct weir__io **ret)
 	}
 	*ret = io;
 	return 0;
+}
+
+void weir__io_begin(struct weir__io *io)
+{
+	/* liburing 2.3 has forgotten to export its own function for this. */
+	if (io->has_ring && (io->ring.flags & IORING_SETUP_R_DISABLED))
+		(void)syscall(SYS_io_uring_register, io->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS,
+			      NULL, 0);
 }
 
 void weir__io_free(struct weir__io *io)
