@@ -194,7 +194,7 @@ static void hold_two(int from, int to)
 
 static void *wait_in_thread(void *store)
 {
-	weir_lease_unref(lite_acquire(store, "a", 1, LONG));
+	lite_release(lite_acquire(store, "a", 1, LONG));
 	return NULL;
 }
 
@@ -214,7 +214,7 @@ TEST(a_try_sees_a_death_before_the_news_of_it_L11)
 		await_open(getpid(), "pidfd", 1);
 		other_kill(&holder);
 		assert_int_equal(lite_try(store, "b", &lease), 0);
-		weir_lease_unref(lease);
+		lite_release(lease);
 		assert_int_equal(pthread_join(thread, NULL), 0);
 		await_open(getpid(), "pidfd", 0);
 	}
