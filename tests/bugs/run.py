@@ -6,7 +6,8 @@
 "found by: model [NAME]" builds the explorer with the faulty sources; it must report a failure, in that model if
 one is named, for a bug that few can find. "found by: unit
 NAME" builds tests/unit/test_NAME.c with them; it must fail, crash or hang. The same program built from the
-unchanged sources passes: that is what the suites `model` and `unit` show.
+unchanged sources passes: that is what the suites `model` and `unit` show. "found by: redis KIND PROGRAM [ARGUMENT...]"
+builds tests/chaos/PROGRAM.c, or the conformance suite, with the Redis store, and runs it with servers of that KIND.
 """
 
 import argparse
@@ -36,6 +37,8 @@ WRAPPED = {
     "lease_clock": WATCHED + ["-Wl,--wrap=weir__boottime"],
 }
 UNIT_SECONDS = 10  # a unit test that takes longer hangs; they take three at the most
+REDIS_SECONDS = 60  # likewise; 22 at the most
+SKIPPED = 77
 
 
 def sources_of(copy):
@@ -95,6 +98,43 @@ def find_with_unit(options, copy, program, name):
     return "found: " + (f"{failed[0]} fails" if failed else f"it crashes ({run.returncode})")
 
 
+def compile_redis(options, copy, program, name):
+    sources = sources_of(copy) + switch_of(copy) + [ROOT / "tests/support" / s for s in SUPPORT[:4]]
+    sources += [s for part in ("lease", "store", "store/redis") for s in sorted(copy.glob(f"src/{part}/*.c"))]
+    if name == "conformance":
+        sources += sorted((ROOT / "tests/conformance").glob("*.c"))
+    else:
+        sources += [ROOT / "tests/chaos" / s for s in (f"{name}.c", "servers.c", "proxy.c", "proxy_protocol.c")]
+    subprocess.run([ROOT / "tools/embed_lua.py", copy / "src/store/redis", copy / "scripts.c"], check=True)
+    flags = ["-DWEIR_HAVE_REDIS"]
+    for library in ("hiredis", "ssl", "crypto"):
+        soname = subprocess.run([ROOT / "tools/soname.sh", *options.cc.split(), library], check=True,
+                                capture_output=True, text=True).stdout.strip()
+        flags.append(f'-DWEIR_{library.upper()}_SONAME="{soname}"')
+    compile_program(options, copy, program, flags, sources + [copy / "scripts.c"], ["-lcmocka", "-lpthread"])
+
+
+def find_with_redis(options, copy, program, kind, name, *arguments):
+    compile_redis(options, copy, program, name)
+    where = ["REDIS_URL"] if name == "conformance" else ["REDIS_URL", "REDIS_DIR"]
+    command = [ROOT / "tests/support/with_redis.py", kind, program, *where, *arguments]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", start_new_session=True)
+    try:
+        said = started.communicate(timeout=REDIS_SECONDS)[0]
+    except subprocess.TimeoutExpired:
+        started.terminate()  # and it ends its servers
+        started.communicate()
+        return "found: it hangs"
+    if started.returncode == SKIPPED:
+        print(said)
+        raise SystemExit(SKIPPED)
+    failed = re.findall(r"\[  (?:FAILED  |ERROR   )\] (\w+)", said)
+    if started.returncode == 0:
+        return None
+    return "found: " + (f"{failed[0]} fails" if failed else f"it crashes ({started.returncode})")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bug")
@@ -113,6 +153,8 @@ def main():
         started = time.monotonic()
         if bug.finder[0] == "model":
             found = find_with_model(options, copy, copy / "program", bug.finder[1:])
+        elif bug.finder[0] == "redis":
+            found = find_with_redis(options, copy, copy / "program", *bug.finder[1:])
         else:
             found = find_with_unit(options, copy, copy / "program", bug.finder[1])
     print(f"{bug.name} (checklist {bug.line}): {bug.title}")

@@ -240,24 +240,47 @@ TEST(a_newcomer_is_told_that_a_slot_has_moved)
 
 /* ---- masters --------------------------------------------------------------------------------- */
 
+/* One that the same master has. */
+static void slot_find_neighbour(struct slot *slot, const struct slot *of)
+{
+	do
+		slot_find(slot, fresh_name());
+	while (slot->from != of->from);
+}
+
+/* On whoever has it now, as if it had never been heard of there. */
+static void forget(const struct slot *slot)
+{
+	int at = MASTERS;
+
+	while (strncmp(cli(at, "del 'weir:{%s}:h' 'weir:{%s}:t'", slot->name, slot->name), "MOVED",
+		       5) == 0)
+		at = at + 1 < n_servers ? at + 1 : MASTERS;
+}
+
 /* Its replica takes over, and may not know all: what is known goes on, and nobody is granted
- * anything until the longest lease must be over. */
+ * anything until the longest lease must be over, not even under a name that is new there. */
 TEST(a_master_is_killed_and_its_replica_takes_over)
 {
-	const char *name = fresh_name();
-	struct weir_lease *lease, *next;
-	struct slot slot;
+	struct weir_lease *lease, *lost, *next;
+	struct slot slot, lost_slot;
 	weir_time granted;
 
-	assert_int_equal(acquire_for(store, name, TTL, 0, &lease), 0);
+	slot_find(&slot, fresh_name());
+	slot_find_neighbour(&lost_slot, &slot);
+	assert_int_equal(acquire_for(store, slot.name, TTL, 0, &lease), 0);
+	assert_int_equal(acquire_for(store, lost_slot.name, TTL, 0, &lost), 0);
 	granted = weir_now();
-	slot_find(&slot, name);
 	await_replica(slot.from);
 	assert_true(kill_server(slot.from));
 	assert_int_equal(weir_renew(lease, TTL), 0);
 	let_go(lease);
-	assert_int_equal(acquire_for(store, name, TTL, 0, &next), -EAGAIN);
-	assert_int_equal(acquire_for(store, name, TTL, weir_after(30 * WEIR_SECOND), &next), 0);
+	forget(&lost_slot);
+	assert_int_equal(acquire_for(store, lost_slot.name, TTL, 0, &next), -EAGAIN);
+	weir_lease_unref(lost);
+	assert_int_equal(acquire_for(store, slot.name, TTL, 0, &next), -EAGAIN);
+	assert_int_equal(acquire_for(store, slot.name, TTL, weir_after(30 * WEIR_SECOND), &next),
+			 0);
 	assert_true(weir_now() - granted >= TTL);
 	let_go(next);
 }
