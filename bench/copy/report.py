@@ -1,12 +1,14 @@
 """What was measured: tables, the figures that were to be reached, and a picture."""
 
+import json
 import statistics
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
 WEIR, ONE, PLAIN = "weir-cp", "weir-cp -j1", "plain, 2 threads"
 CP, RSYNC, TAR = "cp -a", "rsync -a", "tar | tar"
+ORDER = ("small", "medium", "large", "mixed", "deep")
 
 
 @dataclass
@@ -33,6 +35,33 @@ class Case:
 
     def seconds(self, name):
         return statistics.median(run[0] for run in self.results[name])
+
+    def rounds(self):
+        return len(self.results[WEIR])
+
+    def add(self, other):
+        """Whether the other is of the same tree, and its rounds are here now, too."""
+        if self.title() != other.title() or self.results.keys() != other.results.keys():
+            return False
+        for name, runs in other.results.items():
+            self.results[name] += runs
+        self.memory = max(self.memory, other.memory)
+        self.descriptors = max(self.descriptors, other.descriptors)
+        return True
+
+
+def add(file, cases):
+    """Those of the file and these, which it has from now on, too."""
+    path = Path(file)
+    found = []
+    if path.exists():
+        found = [Case(**case) for case in json.loads(path.read_text(encoding="utf-8"))]
+    for case in cases:
+        if not any(old.add(case) for old in found):
+            found.append(case)
+    found.sort(key=lambda case: (ORDER.index(case.tree), case.cold))
+    path.write_text(json.dumps([asdict(case) for case in found], indent=1), encoding="utf-8")
+    return found
 
 
 def show(case):
@@ -121,8 +150,10 @@ def panel(case, top):
     return lines, bottom + GAP
 
 
-def draw(file, cases, rounds):
+def draw(file, cases):
     lines, y = [], 64
+    counts = sorted({case.rounds() for case in cases})
+    rounds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     for case in cases:
         more, y = panel(case, y)
         lines += more
