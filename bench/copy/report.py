@@ -121,7 +121,8 @@ WIDTH, NAMES, LABELS, ROW, BAR, HEAD, GAP = 860, 150, 130, 21, 14, 24, 16
 COLOURS = {WEIR: "#0b6e99", ONE: "#6fb1cd", PLAIN: "#c6ced5"}
 OTHERS = "#7b8fa1"
 STYLE = """
-text { font-family: 'DejaVu Sans', Verdana, sans-serif; font-size: 12px; fill: #22303a; }
+text { font-family: 'DejaVu Sans', Verdana, sans-serif; font-size: 12px; fill: #22303a;
+  paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }
 .title { font-size: 17px; font-weight: bold; }
 .panel { font-size: 13px; font-weight: bold; }
 .own { font-weight: bold; }
@@ -134,20 +135,22 @@ def panel(case, top):
     unit = (WIDTH - NAMES - LABELS) / max(case.ratio(name) for name in case.results)
     bottom = top + HEAD + ROW * len(case.results)
     lines = [f'<text class="panel" x="16" y="{top + 12}">{escape(case.title())}</text>']
+    texts = []
     for at, name in enumerate(case.results):
         ratio = case.ratio(name)
         y = top + HEAD + ROW * at
         own = ' class="own"' if name == WEIR else ""
-        lines += [
-            f'<text{own} x="{NAMES - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>',
+        lines.append(
             f'<rect x="{NAMES}" y="{y}" width="{ratio * unit:.1f}" height="{BAR}" rx="2" '
-            f'fill="{COLOURS.get(name, OTHERS)}"/>',
+            f'fill="{COLOURS.get(name, OTHERS)}"/>')
+        texts += [
+            f'<text{own} x="{NAMES - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>',
             f'<text{own} x="{NAMES + ratio * unit + 6:.1f}" y="{y + 11}">{ratio:.2f}'
             f'<tspan class="faint" dx="8">{case.seconds(name):.2f} s</tspan></text>',
         ]
     lines.append(f'<line x1="{NAMES + unit:.1f}" x2="{NAMES + unit:.1f}" y1="{top + HEAD - 4}" '
                  f'y2="{bottom - 3}" stroke="#0b6e99" stroke-dasharray="2 3"/>')
-    return lines, bottom + GAP
+    return lines + texts, bottom + GAP
 
 
 def draw(file, cases):
