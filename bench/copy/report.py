@@ -1,12 +1,14 @@
 """What was measured: tables, the figures that were to be reached, and a picture."""
 
+import json
 import statistics
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
 WEIR, ONE, PLAIN = "weir-cp", "weir-cp -j1", "plain, 2 threads"
 CP, RSYNC, TAR = "cp -a", "rsync -a", "tar | tar"
+ORDER = ("small", "medium", "large", "mixed", "deep")
 
 
 @dataclass
@@ -33,6 +35,33 @@ class Case:
 
     def seconds(self, name):
         return statistics.median(run[0] for run in self.results[name])
+
+    def rounds(self):
+        return len(self.results[WEIR])
+
+    def add(self, other):
+        """Whether the other is of the same tree, and its rounds are here now, too."""
+        if self.title() != other.title() or self.results.keys() != other.results.keys():
+            return False
+        for name, runs in other.results.items():
+            self.results[name] += runs
+        self.memory = max(self.memory, other.memory)
+        self.descriptors = max(self.descriptors, other.descriptors)
+        return True
+
+
+def add(file, cases):
+    """Those of the file and these, which it has from now on, too."""
+    path = Path(file)
+    found = []
+    if path.exists():
+        found = [Case(**case) for case in json.loads(path.read_text(encoding="utf-8"))]
+    for case in cases:
+        if not any(old.add(case) for old in found):
+            found.append(case)
+    found.sort(key=lambda case: (ORDER.index(case.tree), case.cold))
+    path.write_text(json.dumps([asdict(case) for case in found], indent=1), encoding="utf-8")
+    return found
 
 
 def show(case):
@@ -92,7 +121,8 @@ WIDTH, NAMES, LABELS, ROW, BAR, HEAD, GAP = 860, 150, 130, 21, 14, 24, 16
 COLOURS = {WEIR: "#0b6e99", ONE: "#6fb1cd", PLAIN: "#c6ced5"}
 OTHERS = "#7b8fa1"
 STYLE = """
-text { font-family: 'DejaVu Sans', Verdana, sans-serif; font-size: 12px; fill: #22303a; }
+text { font-family: 'DejaVu Sans', Verdana, sans-serif; font-size: 12px; fill: #22303a;
+  paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }
 .title { font-size: 17px; font-weight: bold; }
 .panel { font-size: 13px; font-weight: bold; }
 .own { font-weight: bold; }
@@ -105,24 +135,28 @@ def panel(case, top):
     unit = (WIDTH - NAMES - LABELS) / max(case.ratio(name) for name in case.results)
     bottom = top + HEAD + ROW * len(case.results)
     lines = [f'<text class="panel" x="16" y="{top + 12}">{escape(case.title())}</text>']
+    texts = []
     for at, name in enumerate(case.results):
         ratio = case.ratio(name)
         y = top + HEAD + ROW * at
         own = ' class="own"' if name == WEIR else ""
-        lines += [
-            f'<text{own} x="{NAMES - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>',
+        lines.append(
             f'<rect x="{NAMES}" y="{y}" width="{ratio * unit:.1f}" height="{BAR}" rx="2" '
-            f'fill="{COLOURS.get(name, OTHERS)}"/>',
+            f'fill="{COLOURS.get(name, OTHERS)}"/>')
+        texts += [
+            f'<text{own} x="{NAMES - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>',
             f'<text{own} x="{NAMES + ratio * unit + 6:.1f}" y="{y + 11}">{ratio:.2f}'
             f'<tspan class="faint" dx="8">{case.seconds(name):.2f} s</tspan></text>',
         ]
     lines.append(f'<line x1="{NAMES + unit:.1f}" x2="{NAMES + unit:.1f}" y1="{top + HEAD - 4}" '
                  f'y2="{bottom - 3}" stroke="#0b6e99" stroke-dasharray="2 3"/>')
-    return lines, bottom + GAP
+    return lines + texts, bottom + GAP
 
 
-def draw(file, cases, rounds):
+def draw(file, cases):
     lines, y = [], 64
+    counts = sorted({case.rounds() for case in cases})
+    rounds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     for case in cases:
         more, y = panel(case, y)
         lines += more
