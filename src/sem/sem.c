@@ -12,6 +12,9 @@
  * its head does not fit. And hence a release never waits for anybody, which is what lets a signal
  * handler call it.
  *
+ * It has two short ways, which leave it to settle() if their one step fails: enter() of a waiter
+ * that changes nothing for those before it, and hand_over() of just what came back to the head.
+ *
  * P6, who may touch what after that step:
  *     - the semaphore: nobody. Whoever was granted may free it. What is left is a wake-up by
  *       address for those who slept on the lock, and that one touches no memory;
@@ -158,13 +161,13 @@ static bool is_queued(const struct weir_sem *sem, const struct weir_waiter *wait
 
 PART void count_wait(struct weir_sem *sem, uint64_t since, uint64_t now)
 {
-	/* Two processors' ticks may differ a little: no wait is shorter than none. */
-	uint64_t ticks = now > since ? now - since : 0;
-
 	WEIR__POKE(&sem->granted_after_wait, sem->granted_after_wait + 1);
-	WEIR__POKE(&sem->ticks_waited, sem->ticks_waited + ticks);
-	if (ticks > sem->ticks_longest)
-		WEIR__POKE(&sem->ticks_longest, ticks);
+	/* Two processors' ticks may differ a little: no wait is shorter than none. */
+	if (now <= since)
+		return;
+	WEIR__POKE(&sem->ticks_waited, sem->ticks_waited + now - since);
+	if (now - since > sem->ticks_longest)
+		WEIR__POKE(&sem->ticks_longest, now - since);
 }
 
 static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
@@ -295,11 +298,21 @@ PART int take_free(struct weir_sem *sem, uint32_t n)
 	return 1;
 }
 
+/* The end of enter(). */
+static __attribute__((noinline)) int enter_settled(struct weir_sem *sem, uint64_t word,
+						   uint32_t taken, struct weir_waiter *waiter,
+						   int result)
+{
+	struct weir__batch batch = settle(sem, word, taken, 0, (struct weir__batch){ NULL, NULL });
+
+	/* A release that came meanwhile may have let our own waiter through already. */
+	return WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter) ? 0 : result;
+}
+
 /* Takes n permits at once (0), queues the waiter (its place in the queue, from 1) or refuses (an
  * error); without a waiter, -EAGAIN instead of queueing. */
 PART int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 {
-	struct weir__batch batch = { NULL, NULL };
 	uint64_t word = lock(sem);
 	uint32_t taken = 0;
 	int result;
@@ -317,14 +330,16 @@ PART int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 	} else if (waiter) {
 		push(sem, waiter, n);
 		result = (int)sem->waiting;
+		/* The short way of settle(): nobody fits who did not before, and the queue is not
+		 * empty. */
+		if (WEIR__LIKELY(
+			    !(word & WEIR__SEM_SLEEP) &&
+			    WEIR__CAS(&sem->word, &word, word - WEIR__SEM_LOCK, __ATOMIC_ACQ_REL)))
+			return result;
 	} else {
 		result = -EAGAIN;
 	}
-	batch = settle(sem, word, taken, 0, batch);
-	/* A release that came meanwhile may have let our own waiter through already. */
-	if (WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter))
-		result = 0;
-	return result;
+	return enter_settled(sem, word, taken, waiter, result);
 }
 
 /* Takes the waiter out of the queue if it is still there, and says so. */
@@ -342,9 +357,46 @@ PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *coun
 	return queued;
 }
 
+/* Grants whoever fits, `first` included that has `taken` permits already, and tells them. */
+static __attribute__((noinline)) void grant(struct weir_sem *sem, uint64_t word, uint32_t taken,
+					    struct weir_waiter *first)
+{
+	batch_tell(
+		settle(sem, word, taken, weir__park_ticks(), (struct weir__batch){ first, first }));
+}
+
+/* After a release of n that took the lock: `before` is the word as it was found, `word` as it is
+ * now.
+ *
+ * The short way of settle(): if all permits were held, and the head wants as many as came back, all
+ * are held again, and so nobody else fits. The word is then what it was, unless nobody is left in
+ * the queue. One comparison says that no permit was free or owed, and that the semaphore is neither
+ * closed nor counted: those bits of the set-up have no place in a word. */
+PART void hand_over(struct weir_sem *sem, uint64_t before, uint64_t word, uint32_t n)
+{
+	struct weir_waiter *head = sem->head;
+
+	if (WEIR__UNLIKELY(before != (WEIR__SEM_SLOW | WEIR__SEM_FREE(sem->setup)) ||
+			   head->n != n)) {
+		grant(sem, word, 0, NULL);
+		return;
+	}
+	/* The clock is read while the waiter's cache lines are on their way. */
+	batch_expect(head);
+	count_wait(sem, head->since, weir__park_ticks());
+	pull_head(sem, head);
+	if (sem->waiting > MANY)
+		batch_expect(sem->head);
+	if (WEIR__LIKELY(WEIR__CAS(&sem->word, &word,
+				   sem->head ? before : WEIR__SEM_HELD(limit(sem)),
+				   __ATOMIC_ACQ_REL)))
+		batch_tell((struct weir__batch){ head, head });
+	else
+		grant(sem, word, n, head);
+}
+
 PART int give_back(struct weir_sem *sem, uint32_t n)
 {
-	struct weir__batch batch = { NULL, NULL };
 	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 	uint64_t next;
 
@@ -361,12 +413,8 @@ PART int give_back(struct weir_sem *sem, uint32_t n)
 
 	/* If somebody else has the lock, our permits are theirs to grant and we are done. Otherwise
 	 * the lock came with the same step. */
-	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK)) {
-		/* The clock is read while the waiter's cache lines are on their way. */
-		if (sem->head)
-			batch_expect(sem->head);
-		batch_tell(settle(sem, next, 0, weir__park_ticks(), batch));
-	}
+	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK))
+		hand_over(sem, word, next, n);
 	return 0;
 }
 
@@ -400,10 +448,8 @@ static WEIR__COLD int give_up(struct weir_sem *sem, struct weir__parked *self, i
 	return result;
 }
 
-/* As enter(), for the calling thread or task. Not inline: what it needs on the stack would stay
- * there while the caller waits. */
-WEIR__HOT static __attribute__((noinline)) int enter_parked(struct weir_sem *sem, uint32_t n,
-							    struct weir__parked *self)
+/* As enter(), for the calling thread or task. */
+PART int enter_parked(struct weir_sem *sem, uint32_t n, struct weir__parked *self)
 {
 	weir__parking_init(&self->parking);
 	self->parking.kind = &kind;
