@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 
 from with_postgres import PASSWORD, Server, need_postgres, new_directory, run  # noqa: E402
 
-WEIR = sys.argv[1]
+WEIR = sys.argv[1] if len(sys.argv) > 1 else None
 PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
 said = []
 
@@ -280,4 +280,5 @@ def main():
     check(not any(PASSWORD in text for text in said), "no output has a password in it")
 
 
-main()
+if __name__ == "__main__":
+    main()
