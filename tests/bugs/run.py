@@ -8,6 +8,7 @@ one is named, for a bug that few can find. "found by: unit
 NAME" builds tests/unit/test_NAME.c with them; it must fail, crash or hang. The same program built from the
 unchanged sources passes: that is what the suites `model` and `unit` show. "found by: redis KIND PROGRAM [ARGUMENT...]"
 builds tests/chaos/PROGRAM.c, or the conformance suite, with the Redis store, and runs it with servers of that KIND.
+"found by: sql NAME" makes the schema of the PostgreSQL store with them, on a server of its own; test_NAME of tests/chaos/test_postgres_setup.py must fail.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -135,6 +137,45 @@ def find_with_redis(options, copy, program, kind, name, *arguments):
     return "found: " + (f"{failed[0]} fails" if failed else f"it crashes ({started.returncode})")
 
 
+PRINT_SCRIPT = """#include <stdio.h>
+#include "store/postgres/script.h"
+int main(void) { return puts(weir__pg_script("weir", 0)) < 0; }
+"""
+
+
+def script_of(options, copy, program):
+    """What the store would send to make its schema."""
+    for script in copy.glob("src/store/postgres/*.sql"):
+        subprocess.run([ROOT / "tools/embed.py", script, copy / f"src/postgres_{script.name}.h", f"{script.stem}_sql"],
+                       check=True)
+    source = copy / "print_script.c"
+    source.write_text(PRINT_SCRIPT)
+    compile_program(options, copy, program, [], [source, copy / "src/store/postgres/script.c"], [])
+    return subprocess.run([program], capture_output=True, text=True, check=True).stdout
+
+
+def find_with_sql(options, copy, program, name):
+    sys.path[:0] = [str(ROOT / "tests/chaos"), str(ROOT / "tests/support")]
+    import test_postgres_setup as tests
+    import with_postgres
+
+    with_postgres.need_postgres()
+    with with_postgres.new_directory() as directory:
+        server = with_postgres.Server(directory)
+        try:
+            server.create()
+            server.start()
+            server.make_user()
+            server.sql(script_of(options, copy, program))
+            server.sql("SELECT weir.admit('app')")
+            getattr(tests, f"test_{name}")(server)
+        except AssertionError as failure:
+            return f"found: {str(failure).splitlines()[0]}"
+        finally:
+            server.stop()
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bug")
@@ -143,6 +184,7 @@ def main():
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--seconds", type=int, default=60)
     options = parser.parse_args()
+    del sys.argv[1:]  # they are no business of the tests that are imported
     bug = Bug(options.bug)
 
     with tempfile.TemporaryDirectory() as directory:
@@ -155,6 +197,8 @@ def main():
             found = find_with_model(options, copy, copy / "program", bug.finder[1:])
         elif bug.finder[0] == "redis":
             found = find_with_redis(options, copy, copy / "program", *bug.finder[1:])
+        elif bug.finder[0] == "sql":
+            found = find_with_sql(options, copy, copy / "program", bug.finder[1])
         else:
             found = find_with_unit(options, copy, copy / "program", bug.finder[1])
     print(f"{bug.name} (checklist {bug.line}): {bug.title}")

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 
 from with_postgres import PASSWORD, Server, need_postgres, new_directory, run  # noqa: E402
 
-WEIR = sys.argv[1]
+WEIR = sys.argv[1] if len(sys.argv) > 1 else None
 PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
 said = []
 
@@ -182,7 +182,10 @@ def test_growth(server):
     server.sql("ALTER ROLE root RESET search_path")
     counts = server.sql("SELECT fence, held FROM weir.status WHERE name IN ('g', 'h') ORDER BY name").split()
     check(counts == [f"{PAIRS + 500}|0", f"{PAIRS + 501}|1"], f"all were granted: {counts}")
-    check(after <= before + 16384, f"{before} bytes became {after} after {PAIRS} pairs")
+    # Whoever reads anywhere at that moment, as the server itself does now and then, keeps old versions for as long, and
+    # a row may have to move to another page, once in some 10,000 times. Without any clearing away it would be
+    # a kilobyte and more for each pair.
+    check(after <= before + 512 * 1024, f"{before} bytes became {after} after {PAIRS} pairs")
     # Each new version of a row finds room beside the old one, and no index hears of it.
     hot = server.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'weir' AND "
                      f"n_tup_upd >= {PAIRS} AND n_tup_hot_upd >= 0.99 * n_tup_upd ORDER BY relname").split()
@@ -280,4 +283,5 @@ def main():
     check(not any(PASSWORD in text for text in said), "no output has a password in it")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -153,9 +153,12 @@ BEGIN
 	reading := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
 	IF p_slot = 0 THEN
 		UPDATE semaphore SET seen = reading, sole = NULL
-		WHERE name = p_name AND sole = p_token AND reading + ahead < sole_expires AND reading + ahead < calm
-			AND seen <= reading AND server = p_server;
-		IF FOUND OR hand_over(p_name, p_server, p_token, reading) THEN
+		WHERE name = p_name AND sole = p_token AND reading + ahead < least(sole_expires, calm) AND seen <= reading
+			AND server = p_server;
+		-- Two expressions, for each looks up its functions even if it does not come to call them.
+		IF FOUND THEN
+			RETURN ARRAY[0];
+		ELSIF hand_over(p_name, p_server, p_token, reading) THEN
 			RETURN ARRAY[0];
 		END IF;
 	END IF;
