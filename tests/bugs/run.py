@@ -8,7 +8,8 @@ one is named, for a bug that few can find. "found by: unit
 NAME" builds tests/unit/test_NAME.c with them; it must fail, crash or hang. The same program built from the
 unchanged sources passes: that is what the suites `model` and `unit` show. "found by: redis KIND PROGRAM [ARGUMENT...]"
 builds tests/chaos/PROGRAM.c, or the conformance suite, with the Redis store, and runs it with servers of that KIND.
-"found by: sql NAME" makes the schema of the PostgreSQL store with them, on a server of its own; test_NAME of tests/chaos/test_postgres_setup.py must fail.
+"found by: sql NAME" makes the schema of the PostgreSQL store with them, on a server of its own; test_NAME of
+tests/chaos/test_postgres_setup.py must fail.
 """
 
 import argparse
