@@ -183,9 +183,9 @@ def test_growth(server):
     counts = server.sql("SELECT fence, held FROM weir.status WHERE name IN ('g', 'h') ORDER BY name").split()
     check(counts == [f"{PAIRS + 500}|0", f"{PAIRS + 501}|1"], f"all were granted: {counts}")
     # Whoever reads anywhere at that moment, as the server itself does now and then, keeps old versions for as long, and
-    # a row may have to move to another page, once in some 10,000 times. Without any clearing away it would be
-    # a kilobyte and more for each pair.
-    check(after <= before + 512 * 1024, f"{before} bytes became {after} after {PAIRS} pairs")
+    # then a row may have to move to another page. Without any clearing away it would be a kilobyte and more for each
+    # pair; half a byte is allowed.
+    check(after <= before + 16384 + PAIRS // 2, f"{before} bytes became {after} after {PAIRS} pairs")
     # Each new version of a row finds room beside the old one, and no index hears of it.
     hot = server.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'weir' AND "
                      f"n_tup_upd >= {PAIRS} AND n_tup_hot_upd >= 0.99 * n_tup_upd ORDER BY relname").split()
