@@ -58,10 +58,11 @@ void weir__namesakes_keep(struct weir_lease *lease)
 bool weir__namesakes_keep_place(struct weir__op *op)
 {
 	struct weir__namesakes *namesakes = op->namesakes;
-	struct weir_store *store = op->lease->store;
+	struct weir_store *store;
 
 	if (namesakes == NULL || op->place_stays)
 		return op->place_stays;
+	store = op->lease->store;
 	weir__lock(&store->lock);
 	op->place_stays = namesakes->waiting != 0;
 	if (op->place_stays)
