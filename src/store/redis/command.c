@@ -52,15 +52,8 @@ static void add_text(struct command *command, const char *text)
 static void add_number(struct command *command, int64_t number)
 {
 	char *end = command->digits[command->numbers++] + DIGITS;
-	char *at = end;
-	uint64_t left = number < 0 ? (uint64_t)-number : (uint64_t)number;
+	const char *at = weir__print_number(end, number);
 
-	do {
-		*--at = (char)('0' + left % 10);
-		left /= 10;
-	} while (left != 0);
-	if (number < 0)
-		*--at = '-';
 	add_bytes(command, at, (size_t)(end - at));
 }
 
