@@ -119,9 +119,10 @@ static int dispatch(void *arg, intptr_t *value)
 static void *run_thread(void *arg)
 {
 	struct worker *worker = arg;
-	struct weir_run_config config = { .poller = weir__io_poller(worker->io) };
+	struct weir_run_config config = { 0 };
 
 	weir__io_begin(worker->io);
+	config.poller = weir__io_poller(worker->io);
 	worker->result = weir_run(dispatch, worker, &config);
 	return NULL;
 }

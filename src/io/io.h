@@ -20,7 +20,7 @@ int weir__io_new(uint32_t depth, struct weir__io **ret);
 void weir__io_free(struct weir__io *io);
 
 /* To be called in the thread that runs the scheduler, before it does: from here on `io` is this
- * thread's. */
+ * thread's. If the kernel refuses that, it has no ring any more. */
 void weir__io_begin(struct weir__io *io);
 
 /* NULL without a ring. */

@@ -166,10 +166,14 @@ int weir__io_new(uint32_t depth, struct weir__io **ret)
 
 void weir__io_begin(struct weir__io *io)
 {
+	if (!io->has_ring || !(io->ring.flags & IORING_SETUP_R_DISABLED))
+		return;
 	/* liburing 2.3 has forgotten to export its own function for this. */
-	if (io->has_ring && (io->ring.flags & IORING_SETUP_R_DISABLED))
-		(void)syscall(SYS_io_uring_register, io->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS,
-			      NULL, 0);
+	if (syscall(SYS_io_uring_register, io->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL,
+		    0) < 0) {
+		io_uring_queue_exit(&io->ring);
+		io->has_ring = false;
+	}
 }
 
 void weir__io_free(struct weir__io *io)
