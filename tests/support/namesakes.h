@@ -7,6 +7,7 @@
 #include "lease/namesakes.h"
 #include "lease/op.h"
 #include "support/acquirer.h"
+#include "support/idle_agent.h"
 #include "support/leases.h"
 #include "support/tasks.h"
 
@@ -23,25 +24,11 @@ static bool withholds; /* the answers of releases and withdrawals */
 static struct weir__op *withheld;
 static struct weir_store *store;
 
-static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
-{
-	(void)self;
-	(void)operations;
-	(void)withdrawn;
-}
-
-static const struct weir__agent_work work = { .serve = serve };
-
 static int open_fake(struct weir_store *opened, const struct weir__url *url, char **ret_error)
 {
 	(void)url;
 	(void)ret_error;
-	return weir__agent_new(&work, NULL, &opened->agent);
-}
-
-static void close_fake(struct weir_store *closed)
-{
-	weir__agent_stop(closed->agent);
+	return idle_agent_open(opened);
 }
 
 static void submit(struct weir_store *in, struct weir__op *op)
@@ -81,7 +68,7 @@ static void withdraw(struct weir_store *in, struct weir__op *op)
 static const struct weir__engine fake = {
 	.scheme = "fake",
 	.open = open_fake,
-	.close = close_fake,
+	.close = idle_agent_close,
 	.submit = submit,
 	.withdraw = withdraw,
 };

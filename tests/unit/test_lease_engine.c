@@ -5,6 +5,7 @@
 #include "lease/lease.h"
 #include "lease/op.h"
 #include "support/acquirer.h"
+#include "support/idle_agent.h"
 #include "support/leases.h"
 
 static struct weir__op *kept;     /* one that was not answered yet */
@@ -18,15 +19,6 @@ static weir_time slowness; /* of its answers to requests and renewals */
 static uint32_t renewals;
 static uint32_t releases;
 
-static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
-{
-	(void)self;
-	(void)operations;
-	(void)withdrawn;
-}
-
-static const struct weir__agent_work work = { .serve = serve };
-
 static int open_fake(struct weir_store *store, const struct weir__url *url, char **ret_error)
 {
 	assert_string_equal(url->scheme, "fake");
@@ -35,12 +27,7 @@ static int open_fake(struct weir_store *store, const struct weir__url *url, char
 		*ret_error = weir__format_new("the host says no");
 		return open_result;
 	}
-	return weir__agent_new(&work, NULL, &store->agent);
-}
-
-static void close_fake(struct weir_store *store)
-{
-	weir__agent_stop(store->agent);
+	return idle_agent_open(store);
 }
 
 static void grant(struct weir__op *op)
@@ -100,7 +87,7 @@ static int bind_fake(struct weir_store *store, struct weir_lease *lease, char **
 static const struct weir__engine fake = {
 	.scheme = "fake",
 	.open = open_fake,
-	.close = close_fake,
+	.close = idle_agent_close,
 	.submit = submit,
 	.withdraw = withdraw,
 	.bind = bind_fake,
