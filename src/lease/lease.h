@@ -56,7 +56,7 @@ struct weir_lease {
 	struct weir_future *task; /* a reference, of a task that acquired it */
 	struct weir__link by_token;
 	struct weir__link on_stack;
-	struct weir_lease *kept_next; /* namesakes.c's */
+	struct weir_lease *kept_next; /* namesakes_keep.c's */
 	struct weir__keeper *keeper;  /* if somebody is to be told, or it is kept alive */
 	char text[];                  /* name, owner, request id */
 };

@@ -4,9 +4,9 @@
  * answers each of them, and all with the same lease (L4); here they come to share one handle of it:
  *
  * - The first that can keep the lease has its handle begin, the others get that one, also when it
- *   was dropped before they looked: until the last of them has looked, it is kept for those to
- * come. So is what is known of leases that ended meanwhile: one who asks while the lease is
- * released was perhaps answered by it before, and has a handle of a lease that is lost.
+ *   was dropped before they looked: until the last of them has looked, it is kept.
+ * - So is what is known of leases that ended meanwhile: one who asks while the lease is released
+ *   was perhaps answered by it before, and then gets a handle of a lease that is lost.
  * - One that gives up leaves its place in the queue to the others, and the last one ends it.
  * - One that cannot keep it, being cancelled, leaves it to the others. What nobody took is given
  *   back by the last to leave.
