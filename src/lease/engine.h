@@ -86,7 +86,8 @@ struct weir__op {
 
 	/* Withdrawal: written by the asker, under the engine's lock or in a message of its own. */
 	int give_up; /* what to answer */
-	/* Others of this store wait under the same id: the place in the queue stays, for them. */
+	/* Others of this store wait under the same id: the place in the queue stays, for them. As
+	 * of when it gave up; somebody may have come since. */
 	bool place_stays;
 	bool place_was_left; /* likewise by others, to this one: it must not stay any longer */
 	struct weir__op *withdraw_next;

@@ -116,7 +116,9 @@ struct weir__waiter *weir__lite_waiter(struct weir__lite *lite, int64_t semaphor
 	return waiter;
 }
 
-/* One that came after the last of its id had given up, but before that was heard of here. */
+/* One that came after the last of its id had given up, but before that was heard of here. Only who
+ * waits by this very transaction counts, not whoever has asked (weir__namesakes_keep_place): that
+ * one may yet fail, on a full disk for example, and a place here does not end by silence. */
 static bool has_successor(const struct weir__lite *lite, const struct weir__waiter *waiter)
 {
 	const struct weir__waiter *other = lite->fresh;
