@@ -4,13 +4,15 @@
 #     tools/check.sh quick     what each change has to pass, in minutes
 #     tools/check.sh all       the same with long runs, for the night or before a release
 #
-# The last line is "N passed, N failed, N skipped". A build that fails counts as a failed test.
+# The last line is "N passed, N failed, N skipped"; before it, what failed is shown once more. A build that
+# fails counts as a failed test.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 passed=0
 failed=0
 skipped=0
+failures=
 
 # Sanitizers stop at the first report.
 export ASAN_OPTIONS=detect_stack_use_after_return=1
@@ -20,6 +22,7 @@ export TSAN_OPTIONS=halt_on_error=1
 fail() {
 	echo "FAILED: $1"
 	failed=$((failed + 1))
+	failures+="== $1"$'\n'
 }
 
 # stage NAME COMMAND...: anything that succeeds or not, or ends with 77: skipped.
@@ -37,8 +40,7 @@ stage() {
 }
 
 # test_stage NAME DIRECTORY COMMAND...: runs Meson's tests in DIRECTORY; the log there tells which
-# of them failed. What the explorer and the seeded bugs have to say is shown even if all is well: how
-# much they have seen, and how soon.
+# of them failed. How much the explorer has seen is shown even if all is well.
 test_stage() {
 	local name=$1 log=$2/meson-logs/testlog.json began=$SECONDS status counts
 	shift 2
@@ -51,7 +53,8 @@ test_stage() {
 		passed=$((passed + counts[0]))
 		failed=$((failed + counts[1]))
 		skipped=$((skipped + counts[2]))
-		tools/testlog.py show "$log" model bugs
+		tools/testlog.py totals "$log"
+		[ "${counts[1]}" -eq 0 ] || failures+="== $name"$'\n'"$(tools/testlog.py failures "$log")"$'\n'
 		[ $status -eq 0 ] || [ "${counts[1]}" -gt 0 ] || fail "$name: exit status $status"
 	else
 		fail "$name: exit status $status, and no test was run"
@@ -137,5 +140,6 @@ else
 	*) fail "usage: tools/check.sh quick|all" ;;
 	esac
 fi
+printf '%s' "$failures"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

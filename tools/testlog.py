@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Reads the log of a run of Meson's tests.
 
-    tools/testlog.py count LOG             prints passed, failed and skipped, three numbers
-    tools/testlog.py show LOG SUITE...     prints what the tests of these suites printed
+    tools/testlog.py count LOG        prints passed, failed and skipped, three numbers
+    tools/testlog.py totals LOG       prints how much the explorer has seen: the line that each of its runs ended with
+    tools/testlog.py failures LOG     prints each test that failed, with the end of what it printed
 
 LOG is meson-logs/testlog.json in a build directory.
 """
@@ -12,6 +13,7 @@ import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
+LINES = 60  # of a test that failed
 
 
 def count(tests):
@@ -21,23 +23,26 @@ def count(tests):
     print(passed, len(results) - passed - skipped, skipped)
 
 
-def show(tests, suites):
+def failures(tests):
     for test in tests:
-        # "weir:SUITE / TEST", but only "TEST" in a run of a single suite.
-        *suite, name = test["name"].split(" / ")
-        if (not suite or suite[0].split(":")[-1] in suites) and test["stdout"].strip():
-            print(f"-- {name}")
-            print(test["stdout"].strip())
+        if test["result"] not in PASSED | SKIPPED:
+            print(f"-- {test['name']}: {test['result']} after {test['duration']:.1f} s")
+            printed = test.get("stdout", "") + test.get("stderr", "")
+            print("\n".join(printed.splitlines()[-LINES:]))
+
+
+def totals(tests):
+    for test in tests:
+        for line in test.get("stdout", "").splitlines():
+            if line.startswith("total: "):
+                print(f"{test['name'].split(' / ')[-1]}: {line.removeprefix('total: ')}")
 
 
 def main():
-    what, log, *suites = sys.argv[1:]
+    what, log = sys.argv[1:]
     with open(log, encoding="utf-8") as file:
         tests = [json.loads(line) for line in file]
-    if what == "count":
-        count(tests)
-    else:
-        show(tests, suites)
+    {"count": count, "totals": totals, "failures": failures}[what](tests)
 
 
 main()
