@@ -1,6 +1,7 @@
 /* lease: everything at once: leases that expire, are evicted, renewed, released and dropped while
  * others do the same, and stores that are closed under those who wait. For the sanitizers above
  * all; what is asserted is that each lease ends once, and that nothing is left. */
+#include "lease/store.h"
 #include "support/acquirer.h"
 #include "support/leases.h"
 
@@ -171,6 +172,35 @@ TEST(a_store_is_closed_under_those_who_use_it)
 	weir_store_close(store);
 }
 
+static void *close_it(void *closed)
+{
+	weir_store_close(store);
+	__atomic_store_n((bool *)closed, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+TEST(closing_waits_for_one_who_is_inside_CHECKLIST_28)
+{
+	struct weir_request request = { .name = "keeps-the-memory", .limit = 1 };
+	struct weir_lease *lease;
+	bool closed = false;
+	pthread_t closer;
+
+	store = open_store("memory:");
+	lease = acquire(store, &request);
+	assert_int_equal(weir__gate_enter(store), 0);
+	closer = start_thread(close_it, &closed);
+	while (!weir__gate_is_shut(store))
+		(void)weir_sleep(WEIR_MS);
+	/* It waits now, or has not waited. */
+	while (stats_of(&store->empty).waiting == 0 && !__atomic_load_n(&closed, __ATOMIC_ACQUIRE))
+		(void)weir_sleep(WEIR_MS);
+	assert_false(__atomic_load_n(&closed, __ATOMIC_ACQUIRE));
+	weir__gate_leave(store);
+	assert_int_equal(pthread_join(closer, NULL), 0);
+	weir_lease_unref(lease);
+}
+
 static void *live_as_x(void *arg)
 {
 	unsigned seed = (unsigned)(uintptr_t)arg;
@@ -213,6 +243,7 @@ TEST(those_of_one_id_leave_nothing_whoever_is_first_L4)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(closing_waits_for_one_who_is_inside_CHECKLIST_28),
 		cmocka_unit_test(each_lease_ends_once_whatever_happens_CHECKLIST_19),
 		cmocka_unit_test(those_of_one_id_leave_nothing_whoever_is_first_L4),
 		cmocka_unit_test(a_store_is_closed_under_those_who_use_it),
