@@ -10,6 +10,9 @@ DESTDIR ?=
 # newer compiler must not get in the way. WERROR=false overrides.
 WERROR = $(if $(wildcard .git),true,false)
 
+# Two tests more at a time than there are processors: many sleep, or wait for a server, most of the time.
+export MESON_TESTTHREADS ?= $(shell expr $$(nproc) + 2)
+
 options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX) -Dlibdir=$(LIBDIR)
 
 .PHONY: all demo test bench bench-copy bench-peers bench-redis bench-postgres check-all install clean help
