@@ -25,19 +25,27 @@ char *default_path(void)
 	return length < 0 ? NULL : path;
 }
 
+const char *default_problem(const char *path)
+{
+	if (!path)
+		return "there is no default store without HOME: say --store sqlite:PATH or set "
+		       "WEIR_STORE";
+	if (strchr(path, '?'))
+		return "the path of the default store has a question mark, after which options "
+		       "would follow: say --store sqlite:PATH or set WEIR_STORE";
+	return NULL;
+}
+
 static int open_default(const struct options *options, struct weir_store **ret_store)
 {
 	char *path = default_path();
+	const char *problem = default_problem(path);
 	char *url = NULL;
 	int code;
 
-	if (!path)
-		return fail(EXIT_USAGE, "there is no default store without HOME: say --store "
-					"sqlite:PATH or set WEIR_STORE");
-	if (strpbrk(path, "?%#")) {
+	if (problem) {
 		free(path);
-		return fail(EXIT_USAGE, "the path of the default store has a ?, %% or #: say "
-					"--store sqlite:PATH or set WEIR_STORE");
+		return fail(EXIT_USAGE, "%s", problem);
 	}
 	if (asprintf(&url, "sqlite:%s", path) < 0) {
 		free(path);

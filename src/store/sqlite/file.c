@@ -255,6 +255,17 @@ static int connect_to(struct weir__lite *lite, char **ret_error)
 	return 0;
 }
 
+/* What SQLite would say of it does not name the reason. Its own files have longer names. */
+static int check_length(const struct weir__lite *lite, char **ret_error)
+{
+	int most = sqlite3_vfs_find(NULL)->mxPathname - (int)sizeof("-journal");
+
+	if (strlen(lite->path) <= (size_t)most)
+		return 0;
+	*ret_error = weir__format_new("the path is too long: SQLite takes %d bytes", most);
+	return -EINVAL;
+}
+
 int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_error)
 {
 	size_t length = strlen(path);
@@ -265,6 +276,8 @@ int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_e
 				"sqlite: needs the path of a file, as in sqlite:/run/weir.db%s",
 				"");
 	error = find(lite, path, ret_error);
+	if (error == 0)
+		error = check_length(lite, ret_error);
 	/* Nothing is made beside what will not do. */
 	if (error == 0 && faccessat(AT_FDCWD, lite->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		error = check_file(lite, ret_error);
@@ -318,7 +331,7 @@ bool weir__lite_reserve(struct weir__lite *lite)
 		lite->reserved_until = lite->now + 10 * WEIR_MS;
 		return true;
 	}
-	fd = openat(lite->dir, "reserve", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = weir__lite_own_file(lite->dir, "reserve");
 	if (fd < 0)
 		return errno != ENOSPC && errno != EDQUOT;
 	/* Where space cannot be set aside there is none to set aside, and things go on without. */
