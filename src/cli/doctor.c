@@ -185,7 +185,7 @@ static void check_file(struct report *report, const char *path)
 static bool check_url(struct report *report)
 {
 	const char *url = report->options->store ? report->options->store : getenv("WEIR_STORE");
-	const char *problem = NULL;
+	const char *problem;
 	char *path;
 
 	if (url && *url) {
@@ -194,8 +194,8 @@ static bool check_url(struct report *report)
 			path[strcspn(path, "?")] = '\0';
 	} else {
 		path = default_path();
-		problem = default_problem(path);
 	}
+	problem = store_problem(url, path);
 	if (problem)
 		finding(report, BROKEN, "store", "%s", problem);
 	else if (path && *path)

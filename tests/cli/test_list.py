@@ -135,6 +135,10 @@ def test_store_that_cannot_be_reached(weir):
     check(not os.path.exists(weir.directory + "-live"), "nothing is made beside a directory")
     code, _, err = weir.run("ls", env={"XDG_STATE_HOME": "", "HOME": ""})
     check(code == 64 and "--store" in err, "without HOME there is no default", code, err)
+    for command in (["run", "a", "echo", "ran"], ["doctor"]):
+        code, out, err = weir.run(*command, env={"WEIR_STORE": "memory:"})
+        check(code == 64 and "ran" not in out and "memory:" in out + err,
+              "64: a store that nobody else sees guards nothing", code, out, err)
     code, out, err = weir.run("doctor", env={"XDG_STATE_HOME": "", "HOME": ""})
     check(code == 64 and "--store" in out and "success" not in out, "doctor says so", code, out, err)
 

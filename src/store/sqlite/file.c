@@ -123,17 +123,20 @@ static int check_file(struct weir__lite *lite, char **ret_error)
 
 /* ---- finding and creating -------------------------------------------------------------------- */
 
-/* A directory that is made here is 0700 whatever the umask says. */
+/* A directory that is made here is 0700 whatever the umask says, which may have left us no right to
+ * open it. */
 static int make_directory(const char *path)
 {
+	char made[40];
 	int fd;
 
 	if (mkdir(path, 0700) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	(void)fchmod(fd, 0700);
+	weir__format(made, sizeof(made), "/proc/self/fd/%d", fd);
+	(void)chmod(made, 0700);
 	close(fd);
 	return 0;
 }
