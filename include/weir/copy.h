@@ -34,11 +34,12 @@
  *     As with cp: an existing directory as destination receives the sources by their own names, and
  *     with one source, a destination that does not exist becomes its copy. As with rsync: a source
  *     that ends in a slash (or in "." or "..") stands for what is in it, which goes right into the
- *     destination.
+ *     destination. Sources that meet there are copied one after the other, so what a later one has
+ *     replaces what came before; but of two files of one name the second is refused.
  *
  * ERRORS
  *     -EINVAL     no source, no destination, an unknown flag or method, a bound out of range
- *     -ENOTDIR    several sources, and the destination is not a directory
+ *     -ENOTDIR    several sources, or a slash at its end, and the destination is not a directory
  *     -ECANCELED  weir_copy_cancel was called: temporary names are gone, the copy is not complete
  *     -ENOMEM, -EMFILE  not even one entry could be copied at a time
  *     and what the operating system says of a destination that cannot be opened or made
@@ -66,7 +67,7 @@ extern "C" {
 #define WEIR_COPY_ATIMES UINT32_C(0x400)      /* -U  times of access */
 #define WEIR_COPY_FSYNC UINT32_C(0x800)       /* each file and directory reaches the disk */
 #define WEIR_COPY_DRY_RUN UINT32_C(0x1000)    /* looks, and touches nothing */
-#define WEIR_COPY_UPDATE UINT32_C(0x2000)     /* skips files of the same size and mtime */
+#define WEIR_COPY_UPDATE UINT32_C(0x2000)     /* -u  skips what is newer there, or unchanged */
 #define WEIR_COPY_VERIFY UINT32_C(0x4000)     /* reads each file back and compares */
 #define WEIR_COPY_ONE_SYSTEM UINT32_C(0x8000) /* -x  what is mounted below stays empty */
 #define WEIR_COPY_NO_ADAPT UINT32_C(0x10000)  /* fails where C6 would shrink the limit */
@@ -92,9 +93,10 @@ struct weir_copy_stats {
 	uint64_t directories; /* made or found, and complete */
 	uint64_t symlinks;
 	uint64_t specials;
-	uint64_t hard_links; /* of the files, those that were linked instead of copied */
-	uint64_t bytes;      /* of content, holes included */
-	uint64_t skipped;    /* left out on purpose: unchanged, or of a kind not asked for */
+	uint64_t hard_links;    /* of the files, those that were linked instead of copied */
+	uint64_t bytes;         /* of content, holes included */
+	uint64_t skipped;       /* left out on purpose: unchanged, or of a kind not asked for */
+	uint64_t not_asked_for; /* of these, links without WEIR_COPY_LINKS, and the like */
 	uint64_t failed;
 	uint64_t found; /* entries seen by now */
 	uint64_t found_bytes;
@@ -107,9 +109,12 @@ struct weir_copy_stats {
 };
 
 /* One pattern of the filter, as rsync reads them: the first that matches an entry decides; a
- * pattern with a slash at its beginning or inside is matched with the path below the source, any
- * other with the name; a slash at its end matches directories only; `*` stops at slashes and `**`
- * does not. What is in a directory that is left out is never looked at. */
+ * pattern with a slash at its beginning or inside is matched with the path, which begins with the
+ * name of the source, or below a source that ends in a slash; any other with the name; a slash at
+ * its end matches directories only; `*` stops at slashes and `**` does not; `DIR/` followed by
+ * three stars is DIR and all in it; `?`, [a-z], [!a-z] and
+ * [[:digit:]] are one character; a backslash takes the meaning of what follows, if there is any
+ * such thing in the pattern. What is in a directory that is left out is never looked at. */
 struct weir_copy_rule {
 	const char *pattern;
 	bool include;
@@ -136,7 +141,11 @@ struct weir_copy_config {
 	uint64_t parallel_min; /* files from this size are copied by several threads; 0: 32 MiB */
 	const struct weir_copy_rule *rules;
 	size_t rule_count;
-	/* An entry failed: its path in the source, and a negative error. */
+	/* An entry failed: its path in the source, and a negative error, which is the operating
+	 * system's or -ENOTUNIQ: source and destination are the same file; -EBUSY: it changed again
+	 * and again while it was read; -EEXIST: another source has its name; -ELOOP: a directory
+	 * would go into itself, or a source is a link; -EOPNOTSUPP: a source is of another kind
+	 * that was not asked for. */
 	void (*failed)(const char *path, int error, void *arg);
 	/* An entry arrived, or would in a dry run ('f' 'd' 'l' 's' 'h', a link to a file), or was
 	 * left out ('-'). */

@@ -2,9 +2,9 @@
  *
  * WHAT IT IS
  *     A store keeps semaphores by name, for everyone who opens it: the threads of a process
- *     (memory:), the processes of a machine (sqlite:). It remembers each name's limit, who holds
- *     permits and who waits for them. weir/lease.h asks it for permits; this header opens it, sets
- *     limits, and looks inside.
+ *     (memory:), the processes of a machine (sqlite:), the machines of a cluster (redis://,
+ *     postgres://). It remembers each name's limit, who holds permits and who waits for them.
+ *     weir/lease.h asks it for permits; this header opens it, sets limits, and looks inside.
  *
  *         struct weir_store *store;
  *
@@ -22,6 +22,8 @@
  *                       a Redis server or cluster, directly, through TLS, by its socket
  *     redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,...]/MASTER[/DB], rediss+sentinel://...
  *                       the server that Sentinels name; see weir-redis(7)
+ *     postgres://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE], postgresql://...
+ *                       a PostgreSQL database; see weir-postgres(7)
  *     Options follow a question mark: sqlite:/run/weir.db?max_limit=20000&min_ttl=100ms
  *       min_ttl, max_ttl, default_ttl   bounds and default of a lease's life: 1s, 1h, 30s
  *       max_limit                       the highest limit, 10000

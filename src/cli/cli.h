@@ -78,6 +78,9 @@ int open_store(const struct options *options, struct weir_store **ret_store);
 int open_and_hold_signals(const struct options *options, struct weir_store **ret_store);
 /* The path of the default store, to be freed; NULL: there is none. */
 char *default_path(void);
+/* Why a command cannot use the store with this URL or, without one, the default at this path. NULL:
+ * it can, as far as can be seen from there. */
+const char *store_problem(const char *url, const char *path);
 
 /* ---- request.c: acquiring, with a status line and signals ---- */
 

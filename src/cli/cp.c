@@ -1,6 +1,8 @@
 /* cli: weir-cp. */
 #include "cli/cp.h"
 
+#include "cli/standard.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -46,20 +48,20 @@ static void raise_limit(void)
 
 static int finish(struct cp *cp, const struct weir_copy_stats *stats, int result)
 {
-	bool flushed;
+	bool written;
 
 	if (result >= 0 || result == -ECANCELED)
 		weir__cp_summary(cp, stats, result);
 	if (result == -ECANCELED)
 		fprintf(stderr, "%s: interrupted\n", cp->program);
+	else if (result == -EINVAL) /* the one thing that the options did not keep out */
+		fprintf(stderr, "%s: a source or the destination is an empty name\n", cp->program);
 	else if (result < 0)
 		weir__cp_failed(cp->config.destination, result, cp);
-	flushed = fflush(stdout) == 0 && !ferror(stdout);
+	written = weir__cp_output_written(cp);
 	if (result < 0)
 		return CP_FAILED;
-	if (!flushed)
-		fprintf(stderr, "%s: writing to stdout failed: %s\n", cp->program, strerror(errno));
-	return result == 1 ? CP_SOME : flushed ? CP_ALL : CP_FAILED;
+	return result == 1 ? CP_SOME : written ? CP_ALL : CP_FAILED;
 }
 
 int weir__cli_cp(int argc, char **argv)
@@ -68,10 +70,14 @@ int weir__cli_cp(int argc, char **argv)
 	struct weir_copy_stats stats = { 0 };
 	int code;
 
+	if (take_closed_descriptors() < 0)
+		return CP_FAILED;
+	/* A whole line goes out in one write, so that those of several copiers do not mix. */
+	(void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	cp.program = argc > 0 && strcmp(argv[0], CP_AS_COMMAND) == 0 ? CP_AS_COMMAND : "weir-cp";
 	if (!weir__cp_parse(&cp, argc, argv)) {
 		free(cp.rules);
-		return (int)cp.exit;
+		return weir__cp_output_written(&cp) ? (int)cp.exit : CP_FAILED;
 	}
 	cp.config.arg = &cp;
 	cp.config.cancel = &cp.cancel;

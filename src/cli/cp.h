@@ -19,7 +19,6 @@ struct cp {
 	struct weir_copy_flag cancel;
 	struct weir_copy_rule *rules;
 	bool progress;
-	bool no_progress;
 	bool verbose;
 	bool quiet;
 	bool drawn; /* a progress line stands on the terminal */
@@ -47,6 +46,8 @@ void weir__cp_failed(const char *path, int error, void *arg);
 void weir__cp_done(const char *path, char kind, void *arg);
 void weir__cp_progress(const struct weir_copy_stats *stats, void *arg);
 void weir__cp_summary(struct cp *cp, const struct weir_copy_stats *stats, int result);
+/* Whether all that was printed has reached standard output; if not, that has been said. */
+bool weir__cp_output_written(const struct cp *cp);
 
 /* weir-cp: argv[0] is the command's name. Returns the exit code. */
 int weir__cli_cp(int argc, char **argv);

@@ -9,14 +9,17 @@
 static const char *words_for(int error)
 {
 	switch (error) {
-	case -EINVAL:
+	case -ENOTUNIQ:
 		return "source and destination are the same file";
 	case -ELOOP:
-		return "a directory cannot be copied into itself, and links are not followed";
+		return "a directory cannot be copied into itself, nor a link be followed: -l "
+		       "copies links";
+	case -EEXIST:
+		return "another source has that name";
 	case -EISDIR:
 		return "a directory: -r copies directories, and no file replaces one";
 	case -EBUSY:
-		return "changed again and again while it was read";
+		return "changed again and again while it was read, or something is mounted there";
 	case -ESTALE:
 		return "somebody put another directory in its place";
 	default:
@@ -62,6 +65,14 @@ void weir__cp_done(const char *path, char kind, void *arg)
 	printf("%c ", kind);
 	print_name(stdout, path);
 	putchar('\n');
+}
+
+bool weir__cp_output_written(const struct cp *cp)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	fprintf(stderr, "%s: writing to stdout failed: %s\n", cp->program, strerror(errno));
+	return false;
 }
 
 /* 1234567 as "1.2M". */
@@ -122,6 +133,11 @@ void weir__cp_summary(struct cp *cp, const struct weir_copy_stats *stats, int re
 	char speed[16];
 
 	clear_line(cp);
+	if (stats->not_asked_for > 0 && !cp->quiet)
+		fprintf(stderr,
+			"%s: %llu entries were left out: -l copies symbolic links, -D devices, "
+			"fifos and sockets\n",
+			cp->program, (unsigned long long)stats->not_asked_for);
 	if (cp->stats == STATS_JSON) {
 		print_json(stats, result);
 	} else if (cp->stats == STATS_TEXT || (cp->verbose && !cp->quiet)) {

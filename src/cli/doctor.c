@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "cli/table.h"
 
 #define LONG_WAIT (60 * WEIR_SECOND)
+#define SPACE_LEAST (1024 * 1024) /* bytes */
 
 enum grade { FINE, ATTENTION, BROKEN };
 
@@ -126,6 +128,22 @@ static void check_access(struct report *report, const char *path, const struct s
 		finding(report, FINE, "file", "%s, mode %04o", path, mode);
 }
 
+/* A store on a full disk grants nothing, but lets everybody give back. */
+static void check_space(struct report *report, const char *directory)
+{
+	struct statvfs disk;
+	unsigned long long left;
+
+	if (statvfs(directory, &disk) < 0)
+		return;
+	left = (unsigned long long)disk.f_bavail * disk.f_frsize;
+	if (left < SPACE_LEAST)
+		finding(report, ATTENTION, "disk",
+			"%llu KiB are left on the disk with %s, and when it is full nobody gets a "
+			"permit: free some space there",
+			left / 1024, directory);
+}
+
 static void check_file(struct report *report, const char *path)
 {
 	char *directory = strdup(path);
@@ -153,6 +171,7 @@ static void check_file(struct report *report, const char *path)
 			"%s is on a network filesystem (%s), where locks of several machines "
 			"cannot be trusted: say --store sqlite:PATH with a local path",
 			directory, network);
+	check_space(report, directory);
 	if (lstat(path, &status) < 0)
 		finding(report, FINE, "file", "%s is not there yet: it is made on first use", path);
 	else if (!S_ISREG(status.st_mode))
@@ -162,9 +181,11 @@ static void check_file(struct report *report, const char *path)
 	free(directory);
 }
 
-static void check_url(struct report *report)
+/* Whether there is a store to be opened. */
+static bool check_url(struct report *report)
 {
 	const char *url = report->options->store ? report->options->store : getenv("WEIR_STORE");
+	const char *problem;
 	char *path;
 
 	if (url && *url) {
@@ -174,9 +195,13 @@ static void check_url(struct report *report)
 	} else {
 		path = default_path();
 	}
-	if (path && *path)
+	problem = store_problem(url, path);
+	if (problem)
+		finding(report, BROKEN, "store", "%s", problem);
+	else if (path && *path)
 		check_file(report, path);
 	free(path);
+	return !problem;
 }
 
 /* ---- from inside ---- */
@@ -247,13 +272,27 @@ static void check_inside(struct report *report, struct weir_store *store)
 			report->semaphores, report->holders, report->waiters);
 }
 
+static int check_open(struct report *report)
+{
+	struct weir_store *store;
+	int code = open_store(report->options, &store);
+
+	if (code == 0) {
+		finding(report, FINE, "open", "the store can be reached and its version is ours");
+		check_inside(report, store);
+		weir_store_close(store);
+	} else {
+		finding(report, BROKEN, "open", "%s", weir_store_error(NULL));
+	}
+	return code;
+}
+
 int command_doctor(const struct options *options)
 {
 	static const int codes[] = { 0, EXIT_ATTENTION, EXIT_STORE };
 	struct report report = { .options = options,
 				 .json = { .stream = stdout },
 				 .colour = wants_colour(stdout) };
-	struct weir_store *store;
 	int code;
 
 	if (options->n_args > 0)
@@ -262,15 +301,7 @@ int command_doctor(const struct options *options)
 		json_open(&report.json, "[");
 	else
 		printf("weir %s\n", weir_version());
-	check_url(&report);
-	code = open_store(options, &store);
-	if (code == 0) {
-		finding(&report, FINE, "open", "the store can be reached and its version is ours");
-		check_inside(&report, store);
-		weir_store_close(store);
-	} else {
-		finding(&report, BROKEN, "open", "%s", weir_store_error(NULL));
-	}
+	code = check_url(&report) ? check_open(&report) : EXIT_USAGE;
 	if (options->json)
 		json_close(&report.json, "]\n");
 	code = code == EXIT_USAGE ? code : codes[report.worst];

@@ -1,12 +1,9 @@
 /* cli: weir(1). What happens before and after a command. */
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/standard.h"
 
 static int (*const commands[CMD_COUNT])(const struct options *options) = {
 	[CMD_RUN] = command_run,       [CMD_ACQUIRE] = command_acquire,
@@ -15,23 +12,6 @@ static int (*const commands[CMD_COUNT])(const struct options *options) = {
 	[CMD_LIMIT] = command_limit,   [CMD_EVICT] = command_evict,
 	[CMD_DOCTOR] = command_doctor, [CMD_STORE] = command_store,
 };
-
-/* If a standard descriptor is closed, the next file to be opened would take its place: the
- * database, say, and then a message to standard error would go there. So the place is taken, and
- * left by exec as it was found. Reading or writing it fails as it would on a closed one. */
-static int take_closed_descriptors(void)
-{
-	for (int fd = 0; fd <= 2; fd++) {
-		int taken;
-
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
-		taken = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (taken != fd)
-			return -1;
-	}
-	return 0;
-}
 
 int main(int argc, char **argv)
 {
@@ -45,6 +25,9 @@ int main(int argc, char **argv)
 					"its file: take those off");
 	/* The store's thread would get a heap of its own, which costs more than it saves here. */
 	mallopt(M_ARENA_MAX, 1);
+	/* An object of --json goes out in one write, so that those of several commands do not mix.
+	 */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	code = options_parse(argc, argv, &options);
 	if (code >= 0)
 		return code;

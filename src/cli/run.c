@@ -49,9 +49,9 @@ static int settle_kill_after(struct options *options)
 
 	if (options->has_kill_after && options->kill_after > ttl / 2)
 		return fail(EXIT_USAGE,
-			    "--kill-after can be half of the TTL at most: --ttl %s or more for "
-			    "that",
-			    time_text(2 * options->kill_after).text);
+			    "--kill-after can be half of the TTL at most, so %s here: a longer "
+			    "--ttl allows more",
+			    time_text(ttl / 2).text);
 	if (!options->has_kill_after)
 		options->kill_after = DEFAULT_KILL_AFTER < ttl / 3 ? DEFAULT_KILL_AFTER : ttl / 3;
 	return -1;

@@ -41,8 +41,11 @@ static void print_json(const struct weir_lease_info *info, const char *token)
 	json_text(&json, "token", token);
 	json_number(&json, "slot", info->slot);
 	json_number(&json, "fence", info->fence);
-	json_text(&json, "owner", info->owner);
-	json_text(&json, "request_id", info->request_id);
+	/* Of a lease that was acquired elsewhere only the token is known. */
+	if (*info->owner)
+		json_text(&json, "owner", info->owner);
+	if (*info->request_id)
+		json_text(&json, "request_id", info->request_id);
 	json_number(&json, "weight", info->weight);
 	json_seconds(&json, "ttl", info->ttl);
 	json_seconds(&json, "left", info->left);

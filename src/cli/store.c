@@ -25,19 +25,32 @@ char *default_path(void)
 	return length < 0 ? NULL : path;
 }
 
+const char *store_problem(const char *url, const char *path)
+{
+	if (url && strncmp(url, "memory:", 7) == 0)
+		return "a memory: store ends with this command and nobody else can see it, so it "
+		       "would hold nobody back: say --store sqlite:PATH or leave it out";
+	if (url && *url)
+		return NULL;
+	if (!path)
+		return "there is no default store without HOME: say --store sqlite:PATH or set "
+		       "WEIR_STORE";
+	if (strchr(path, '?'))
+		return "the path of the default store has a question mark, after which options "
+		       "would follow: say --store sqlite:PATH or set WEIR_STORE";
+	return NULL;
+}
+
 static int open_default(const struct options *options, struct weir_store **ret_store)
 {
 	char *path = default_path();
+	const char *problem = store_problem(NULL, path);
 	char *url = NULL;
 	int code;
 
-	if (!path)
-		return fail(EXIT_USAGE, "there is no default store without HOME: say --store "
-					"sqlite:PATH or set WEIR_STORE");
-	if (strpbrk(path, "?%#")) {
+	if (problem) {
 		free(path);
-		return fail(EXIT_USAGE, "the path of the default store has a ?, %% or #: say "
-					"--store sqlite:PATH or set WEIR_STORE");
+		return fail(EXIT_USAGE, "%s", problem);
 	}
 	if (asprintf(&url, "sqlite:%s", path) < 0) {
 		free(path);
@@ -71,10 +84,14 @@ int open_and_hold_signals(const struct options *options, struct weir_store **ret
 int open_store(const struct options *options, struct weir_store **ret_store)
 {
 	const char *url = options->store ? options->store : getenv("WEIR_STORE");
+	const char *problem;
 	int error;
 
 	if (!url || !*url)
 		return open_default(options, ret_store);
+	problem = store_problem(url, NULL);
+	if (problem)
+		return fail(EXIT_USAGE, "%s", problem);
 	error = weir_store_open(url, ret_store);
 	return error < 0 ? fail_store(options, error) : 0;
 }

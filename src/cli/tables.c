@@ -153,7 +153,9 @@ const struct option_spec option_specs[] = {
 	  "where semaphores live, else $WEIR_STORE",
 	  "sqlite:PATH is a file of this machine. The default is "
 	  "sqlite:$XDG_STATE_HOME/weir/weir.db, with ~/.local/state for $XDG_STATE_HOME if that is "
-	  "not set; it is made on first use, for its owner only.",
+	  "not set; it is made on first use, for its owner only. redis://HOST and "
+	  "postgres://HOST/DATABASE are for several machines: see weir-redis(7) and "
+	  "weir-postgres(7).",
 	  ALL_COMMANDS },
 	{ OPT_QUIET, 'q', "quiet", NULL, VALUE_NONE, NULL,
 	  "no status line, no word about a lack of permits", "Errors are still reported.",

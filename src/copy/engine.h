@@ -72,6 +72,8 @@ struct batch {
 	uint32_t taken;
 	uint32_t refs; /* shared */
 	uint32_t count;
+	uint32_t phase; /* of a source: 0 is the first */
+	uint32_t roots; /* of a source: whether it has a root of its own */
 	struct entry entries[];
 };
 
@@ -112,6 +114,8 @@ struct engine {
 	pthread_mutex_t lock;
 	struct batch *first;
 	struct batch *last;
+	struct batch *later; /* sources of later phases: whoever finishes a phase looks here */
+	struct batch *last_later;
 	struct dir *newest; /* open directories that nobody uses, evictable */
 	struct dir *oldest;
 	uint32_t starved; /* who waits for descriptors */
@@ -160,6 +164,10 @@ struct batch *weir__batch_new(uint32_t count, size_t name_bytes);
 char *weir__batch_names(struct batch *batch);
 void weir__batch_unref(struct batch *batch);
 void weir__queue_put(struct engine *engine, struct batch *batch, bool wait);
+/* A source that waits for those of the phases before; and those of the next phase, when all before
+ * have been copied. False: there are none. */
+void weir__queue_put_later(struct engine *engine, struct batch *batch);
+bool weir__queue_next(struct engine *engine);
 void weir__queue_free(struct engine *engine);
 /* The next entry; NULL when there will be none. */
 struct entry *weir__queue_take(struct worker *worker);
@@ -231,7 +239,8 @@ int weir__meta_fd(struct engine *engine, int src, int dst, const struct stat *st
 		  bool inherits, const struct stat *now);
 int weir__meta_path(struct engine *engine, int src, int dst_dir, const char *name,
 		    const struct stat *st);
-int weir__special_copy(struct engine *engine, struct entry *entry, int fd, const struct stat *st);
+/* What is no regular file and no directory; file->src only looks at it. 2: to be tried again. */
+int weir__special_copy(struct file *file);
 void weir__temp_name(struct engine *engine, char *name, size_t size);
 
 /* The group of a file with several names. 0: the caller copies it, and then says how that went
@@ -241,7 +250,7 @@ int weir__group_join(struct file *file, struct group **ret);
 void weir__group_done(struct file *file, struct group *group, int result);
 void weir__groups_free(struct engine *engine);
 
-/* filter.c: whether the entry is to be left out. */
+/* filter.c: whether the entry is to be left out. dir is NULL for a source by its name. */
 bool weir__filtered(const struct weir_copy_config *config, const struct dir *dir, const char *name,
 		    bool is_dir);
 
@@ -249,6 +258,17 @@ bool weir__filtered(const struct weir_copy_config *config, const struct dir *dir
 void weir__tell_failed(struct engine *engine, const struct dir *dir, const char *name, int error);
 void weir__tell_done(struct engine *engine, const struct dir *dir, const char *name, char kind);
 void weir__tell_progress(struct engine *engine);
+
+/* sources.c: which sources meet. For each, when it has its turn: an array to be freed. */
+enum weir__turn {
+	TURN_WITH,  /* those before it, in the same phase */
+	TURN_AFTER, /* them, in a new phase */
+	TURN_NEVER, /* it is one of them */
+	TURN_REFUSED,
+};
+int weir__sources_turns(const struct weir_copy_config *config, enum weir__turn **ret);
+/* Whether a source stands for what is in it: it ends in a slash or in a name that is none. */
+bool weir__is_contents(const char *path);
 
 /* roots.c: puts the sources into the queue. */
 int weir__roots_open(struct engine *engine);

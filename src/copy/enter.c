@@ -41,7 +41,7 @@ static int open_copy(struct engine *engine, struct dir *parent, struct dir *dir)
 	}
 	if (st.st_dev == dir->st.st_dev && st.st_ino == dir->st.st_ino) {
 		(void)close(fd);
-		return -EINVAL;
+		return -ENOTUNIQ;
 	}
 	dir->dst_dev = st.st_dev;
 	dir->dst_ino = st.st_ino;
@@ -196,7 +196,9 @@ void weir__dir_done(struct worker *worker, struct dir *dir)
 
 		complete(worker, dir);
 		weir__dir_unref(engine, dir);
-		if (!parent && __atomic_sub_fetch(&engine->sources_left, 1, __ATOMIC_ACQ_REL) == 0)
+		if (!parent &&
+		    __atomic_sub_fetch(&engine->sources_left, 1, __ATOMIC_ACQ_REL) == 0 &&
+		    !weir__queue_next(engine))
 			stop(engine);
 		dir = parent;
 	}

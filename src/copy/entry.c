@@ -57,11 +57,9 @@ static int copy_by_type(struct file *file)
 			if (file->src < 0)
 				return file->src;
 			if (!S_ISREG(file->st.st_mode)) {
-				result = S_ISDIR(file->st.st_mode) ?
-						 1 :
-						 weir__special_copy(file->worker->engine, entry,
-								    file->src, &file->st);
-				(void)close(file->src);
+				result = S_ISDIR(file->st.st_mode) ? 1 : weir__special_copy(file);
+				if (file->src >= 0)
+					(void)close(file->src);
 				return result;
 			}
 			(void)close(file->src);

@@ -174,6 +174,17 @@ static bool is_unchanged(const struct file *file, const struct stat *old)
 	       old->st_mtim.tv_nsec == file->st.st_mtim.tv_nsec;
 }
 
+/* What was changed there since is not taken back, as with rsync -u. */
+static bool is_newer(const struct file *file, const struct stat *old)
+{
+	const struct timespec *ours = &file->st.st_mtim;
+	const struct timespec *theirs = &old->st_mtim;
+
+	return engine_has(file->worker->engine, WEIR_COPY_UPDATE) && S_ISREG(old->st_mode) &&
+	       (theirs->tv_sec != ours->tv_sec ? theirs->tv_sec > ours->tv_sec :
+						 theirs->tv_nsec > ours->tv_nsec);
+}
+
 /* The content is there already: its attributes are made the same. */
 static int refresh(struct file *file)
 {
@@ -212,13 +223,16 @@ static int look_at_old(struct file *file)
 	if (S_ISDIR(old.st_mode))
 		return -EISDIR;
 	if (old.st_dev == file->st.st_dev && old.st_ino == file->st.st_ino)
-		return -EINVAL;
+		return -ENOTUNIQ;
+	if (is_newer(file, &old))
+		return 1;
 	if (is_unchanged(file, &old)) {
 		result = refresh(file);
 		return result < 0 ? result : 1;
 	}
+	/* What it runs as is not kept: its owner would be another one, and its content is. */
 	if (S_ISREG(old.st_mode))
-		file->keep = old.st_mode & 07777;
+		file->keep = old.st_mode & 0777;
 	return 0;
 }
 

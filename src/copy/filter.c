@@ -1,8 +1,35 @@
 /* copy: which entries are left out. */
 #include "copy/engine.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A class like [:alpha:] at `at`, matched with c: its length, or 0 when there is none. */
+static size_t in_class(const char *at, char c, bool *found)
+{
+	static const struct {
+		const char *name;
+		int (*has)(int c);
+	} classes[] = {
+		{ "alnum", isalnum }, { "alpha", isalpha }, { "blank", isblank },
+		{ "cntrl", iscntrl }, { "digit", isdigit }, { "graph", isgraph },
+		{ "lower", islower }, { "print", isprint }, { "punct", ispunct },
+		{ "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit },
+	};
+
+	for (size_t i = 0; at[0] == '[' && at[1] == ':' && i < sizeof(classes) / sizeof(*classes);
+	     i++) {
+		size_t length = strlen(classes[i].name);
+
+		if (strncmp(at + 2, classes[i].name, length) != 0 ||
+		    strncmp(at + 2 + length, ":]", 2) != 0)
+			continue;
+		*found |= classes[i].has((unsigned char)c) != 0;
+		return length + 4;
+	}
+	return 0;
+}
 
 /* A set [a-z] or [!a-z] at *pattern matched with c; moves *pattern behind it. */
 static bool in_set(const char **pattern, char c)
@@ -14,12 +41,21 @@ static bool in_set(const char **pattern, char c)
 
 	at += negated;
 	for (first = at; *at && (*at != ']' || at == first); at++) {
-		if (at[1] == '-' && at[2] && at[2] != ']') {
-			found |= at[0] <= c && c <= at[2];
-			at += 2;
-		} else {
-			found |= *at == c;
+		size_t length = in_class(at, c, &found);
+		unsigned char low, high;
+
+		if (length) {
+			at += length - 1;
+			continue;
 		}
+		at += *at == '\\' && at[1];
+		low = high = (unsigned char)*at;
+		if (at[1] == '-' && at[2] && at[2] != ']') {
+			at += 2;
+			at += *at == '\\' && at[1];
+			high = (unsigned char)*at;
+		}
+		found |= low <= (unsigned char)c && (unsigned char)c <= high;
 	}
 	*pattern = *at ? at + 1 : at;
 	return found != negated && c != '/';
@@ -51,6 +87,12 @@ static bool matches(const char *pattern, const char *text)
 				text++;
 				continue;
 			}
+		} else if (*text && pattern[0] == '\\') {
+			if (pattern[1] == *text) {
+				pattern += 2;
+				text++;
+				continue;
+			}
 		} else if (*text && (*pattern == *text || (*pattern == '?' && *text != '/'))) {
 			pattern++;
 			text++;
@@ -64,35 +106,57 @@ static bool matches(const char *pattern, const char *text)
 	return true;
 }
 
-/* The path below the source, with a slash at its beginning: a string to be freed, or NULL. */
+/* The path below a source that stands for what is in it; else it begins with the name of the
+ * source, whatever its copy is called. A string to be freed, or NULL. */
 static char *path_below(const struct dir *dir, const char *name)
 {
 	size_t size = strlen(name) + 2;
 	char *path;
 	char *at;
 
-	for (const struct dir *up = dir; up->parent; up = up->parent)
-		size += strlen(up->dst_name) + 1;
+	for (const struct dir *up = dir; up && up->parent; up = up->parent)
+		size += strlen(up->name) + 1;
 	path = malloc(size);
 	if (!path)
 		return NULL;
 	at = path + size - strlen(name) - 1;
 	memcpy(at, name, strlen(name) + 1);
 	*--at = '/';
-	for (const struct dir *up = dir; up->parent; up = up->parent) {
-		size_t length = strlen(up->dst_name);
+	for (const struct dir *up = dir; up && up->parent; up = up->parent) {
+		size_t length = strlen(up->name);
 
 		at -= length;
-		memcpy(at, up->dst_name, length);
+		memcpy(at, up->name, length);
 		*--at = '/';
 	}
 	return path;
 }
 
+/* A backslash is one, unless there is something that it might take the meaning of. */
+static bool matches_whole(const char *pattern, const char *text, bool wild)
+{
+	return wild ? matches(pattern, text) : strcmp(pattern, text) == 0;
+}
+
+static bool matches_path(const char *pattern, const char *path, bool wild)
+{
+	if (*pattern == '/')
+		return matches_whole(pattern, path, wild);
+	if (!strchr(pattern, '/') && !strstr(pattern, "**"))
+		return matches_whole(pattern, strrchr(path, '/') + 1, wild);
+	for (const char *tail = path; tail; tail = strchr(tail + 1, '/')) {
+		if (matches_whole(pattern, tail + 1, wild))
+			return true;
+	}
+	return false;
+}
+
 static bool rule_matches(const char *pattern, const char *path, bool is_dir)
 {
+	static const char all_below[] = "/***"; /* and the directory itself */
+	size_t suffix = sizeof(all_below) - 1;
 	size_t length = strlen(pattern);
-	const char *tail;
+	bool wild = strpbrk(pattern, "*?[");
 	char *own;
 	bool found;
 
@@ -104,14 +168,10 @@ static bool rule_matches(const char *pattern, const char *path, bool is_dir)
 	own = strndup(pattern, length);
 	if (!own)
 		return false;
-	if (*own == '/') {
-		found = matches(own, path);
-	} else if (strchr(own, '/') || strstr(own, "**")) {
-		found = false;
-		for (tail = path; tail && !found; tail = strchr(tail + 1, '/'))
-			found = matches(own, tail + 1);
-	} else {
-		found = matches(own, strrchr(path, '/') + 1);
+	found = matches_path(own, path, wild);
+	if (!found && is_dir && length > suffix && strcmp(own + length - suffix, all_below) == 0) {
+		own[length - suffix] = '\0';
+		found = matches_path(own, path, wild);
 	}
 	free(own);
 	return found;

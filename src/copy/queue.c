@@ -46,6 +46,35 @@ void weir__queue_put(struct engine *engine, struct batch *batch, bool wait)
 	(void)weir_sem_release(&engine->ready, count);
 }
 
+void weir__queue_put_later(struct engine *engine, struct batch *batch)
+{
+	if (engine->later)
+		engine->last_later->next = batch;
+	else
+		engine->later = batch;
+	engine->last_later = batch;
+}
+
+bool weir__queue_next(struct engine *engine)
+{
+	struct batch *batch = engine->later;
+	uint32_t phase = batch ? batch->phase : 0;
+	uint32_t roots = 0;
+
+	/* All are counted before the first can be finished. */
+	for (; batch && batch->phase == phase; batch = batch->next)
+		roots += batch->roots;
+	__atomic_store_n(&engine->sources_left, roots, __ATOMIC_RELAXED);
+	while (engine->later != batch) {
+		struct batch *next = engine->later;
+
+		engine->later = next->next;
+		next->next = NULL;
+		weir__queue_put(engine, next, false);
+	}
+	return roots > 0;
+}
+
 /* With the lock held, and something in the queue: the batch to take from. Owned batches are always
  * the first ones of the queue, and no more than there are threads. */
 static struct batch *choose(struct worker *worker)
@@ -107,6 +136,8 @@ struct entry *weir__queue_take(struct worker *worker)
  * begun. */
 void weir__queue_free(struct engine *engine)
 {
+	while (weir__queue_next(engine)) {
+	}
 	while (engine->first) {
 		struct batch *batch = engine->first;
 

@@ -9,16 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a source stands for what is in it: it ends in a slash or in a name that is none. */
-static bool is_contents(const char *path)
-{
-	size_t n = strlen(path);
-	const char *last = strrchr(path, '/');
-
-	last = last ? last + 1 : path;
-	return (n > 0 && path[n - 1] == '/') || strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
-}
-
 /* The directory that has the path's last name, opened to look; and that name. */
 static int open_parent(const char *path, const char **ret_name)
 {
@@ -57,7 +47,22 @@ struct place {
 	bool into;            /* sources keep their names */
 	const char *dst_name; /* else this is the only one's */
 	struct dir *root;     /* of the named source before this one */
+	uint32_t phase;       /* of this one: see sources.c */
 };
+
+/* A slash at its end says that the destination is a directory. A file of that name is not replaced,
+ * and one is not made. */
+static bool is_no_directory(const struct weir_copy_config *config, const struct place *place)
+{
+	const char *source = config->sources[0];
+	size_t n = strlen(config->destination);
+	struct stat st;
+
+	if (place->is_dir || n < 2 || config->destination[n - 1] != '/')
+		return false;
+	return stat(place->path, &st) == 0 ||
+	       (!weir__is_contents(source) && lstat(source, &st) == 0 && !S_ISDIR(st.st_mode));
+}
 
 static int find_place(struct engine *engine, struct place *place)
 {
@@ -77,7 +82,7 @@ static int find_place(struct engine *engine, struct place *place)
 		return -errno;
 	}
 	place->into = place->is_dir && !engine_has(engine, WEIR_COPY_NO_INTO);
-	if (config->source_count > 1 && !place->into)
+	if ((config->source_count > 1 && !place->into) || is_no_directory(config, place))
 		return -ENOTDIR;
 	return 0;
 }
@@ -127,6 +132,21 @@ static int open_bare(const char *path, struct place *place, const char **ret_nam
 	return 0;
 }
 
+/* Now, or when those of the phases before have been copied. */
+static void put_source(struct engine *engine, struct batch *batch, const struct place *place,
+		       bool new_root)
+{
+	COUNT(engine, found, 1);
+	batch->phase = place->phase;
+	batch->roots = new_root;
+	if (place->phase > 0) {
+		weir__queue_put_later(engine, batch);
+		return;
+	}
+	engine->sources_left += new_root;
+	weir__queue_put(engine, batch, false);
+}
+
 /* A source by its name. Those of one directory, as a shell makes them of a pattern, share a root
  * and so its descriptors. */
 static int put_named(struct engine *engine, const char *path, struct place *place)
@@ -136,12 +156,11 @@ static int put_named(struct engine *engine, const char *path, struct place *plac
 	size_t length = (size_t)(name - path);
 	struct batch *batch = weir__batch_new(1, 0);
 	int result = batch ? 0 : -ENOMEM;
+	bool new_root = !place->root || strlen(place->root->name) != length ||
+			strncmp(place->root->name, path, length) != 0;
 
-	if (batch && (!place->root || strlen(place->root->name) != length ||
-		      strncmp(place->root->name, path, length) != 0)) {
+	if (batch && new_root)
 		result = open_bare(path, place, &name);
-		engine->sources_left += result == 0;
-	}
 	if (result < 0) {
 		free(batch);
 		return result;
@@ -151,8 +170,7 @@ static int put_named(struct engine *engine, const char *path, struct place *plac
 	batch->entries[0].name = name;
 	batch->entries[0].dst_name = place->dst_name ? place->dst_name : name;
 	batch->entries[0].type = DT_UNKNOWN;
-	COUNT(engine, found, 1);
-	weir__queue_put(engine, batch, false);
+	put_source(engine, batch, place, new_root);
 	return 0;
 }
 
@@ -202,26 +220,53 @@ static int put_contents(struct engine *engine, const char *path, struct place *p
 	if (dst >= 0 && st.st_dev == root->st.st_dev && st.st_ino == root->st.st_ino) {
 		weir__dir_unref(engine, root);
 		free(batch);
-		return -EINVAL;
+		return -ENOTUNIQ;
 	}
 	batch->entries[0].kind = KIND_WALK;
 	batch->entries[0].arg = root;
-	COUNT(engine, found, 1);
 	engine->walkers++;
-	engine->sources_left++;
-	weir__queue_put(engine, batch, false);
+	put_source(engine, batch, place, true);
 	return 0;
+}
+
+/* Whether a source by its name is one that a pattern leaves out, as any entry. */
+static bool is_filtered(const struct weir_copy_config *config, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	return config->rule_count > 0 && !weir__is_contents(path) && lstat(path, &st) == 0 &&
+	       weir__filtered(config, NULL, slash ? slash + 1 : path, S_ISDIR(st.st_mode));
+}
+
+static int put(struct engine *engine, const char *path, struct place *place, enum weir__turn turn)
+{
+	if (turn == TURN_NEVER)
+		return 0;
+	/* Those after one that is refused have to wait for the same as it had. */
+	if (turn == TURN_AFTER || turn == TURN_REFUSED) {
+		place->phase++;
+		place->root = NULL;
+	}
+	if (is_filtered(engine->config, path))
+		return 0;
+	if (turn == TURN_REFUSED)
+		return -EEXIST;
+	return weir__is_contents(path) ? put_contents(engine, path, place) :
+					 put_named(engine, path, place);
 }
 
 int weir__roots_open(struct engine *engine)
 {
 	struct place place = { 0 };
+	enum weir__turn *turns = NULL;
 	int result = find_place(engine, &place);
 
+	if (result == 0)
+		result = weir__sources_turns(engine->config, &turns);
 	for (size_t i = 0; result == 0 && i < engine->config->source_count; i++) {
 		const char *path = engine->config->sources[i];
-		int error = is_contents(path) ? put_contents(engine, path, &place) :
-						put_named(engine, path, &place);
+		int error = put(engine, path, &place, turns[i]);
 
 		if (error < 0) {
 			COUNT(engine, failed, 1);
@@ -229,6 +274,9 @@ int weir__roots_open(struct engine *engine)
 				engine->config->failed(path, error, engine->config->arg);
 		}
 	}
+	free(turns);
+	if (engine->sources_left == 0)
+		(void)weir__queue_next(engine);
 	/* Its last name is still in use. */
 	engine->destination = place.path;
 	return result;

@@ -41,7 +41,7 @@ static int replace(struct engine *engine, int fd, struct entry *entry, const cha
 		if (S_ISDIR(old.st_mode))
 			return -EISDIR;
 		if (old.st_dev == st->st_dev && old.st_ino == st->st_ino)
-			return -EINVAL;
+			return -ENOTUNIQ;
 	}
 	weir__temp_name(engine, temp, sizeof(temp));
 	result = make_and_dress(engine, fd, dir, temp, target, st);
@@ -52,28 +52,59 @@ static int replace(struct engine *engine, int fd, struct entry *entry, const cha
 	return result;
 }
 
-int weir__special_copy(struct engine *engine, struct entry *entry, int fd, const struct stat *st)
+static int make_or_replace(struct file *file, const char *target)
 {
-	bool is_link = S_ISLNK(st->st_mode);
+	struct engine *engine = file->worker->engine;
+	struct entry *entry = file->entry;
+	int result = make_and_dress(engine, file->src, entry->dir->dst, entry->dst_name, target,
+				    &file->st);
+
+	return result == -EEXIST ? replace(engine, file->src, entry, target, &file->st) : result;
+}
+
+/* These may have several names, too, which stay names of one. */
+static int make_or_link(struct file *file, const char *target)
+{
+	struct group *group = NULL;
+	int result = 0;
+
+	if (file->st.st_nlink > 1 && engine_has(file->worker->engine, WEIR_COPY_HARD_LINKS))
+		result = weir__group_join(file, &group);
+	if (result == 0) {
+		result = make_or_replace(file, target);
+		if (group)
+			weir__group_done(file, group, result);
+	} else if (result == 1) {
+		result = 0;
+	}
+	return result;
+}
+
+int weir__special_copy(struct file *file)
+{
+	struct engine *engine = file->worker->engine;
+	struct entry *entry = file->entry;
+	bool is_link = S_ISLNK(file->st.st_mode);
 	char target[PATH_MAX + 1] = "";
 	int result = 0;
 
 	if (!engine_has(engine, is_link ? WEIR_COPY_LINKS : WEIR_COPY_SPECIAL)) {
+		/* Who names one of a kind that is not copied has made a mistake. */
+		if (entry->dir->bare)
+			return is_link ? -ELOOP : -EOPNOTSUPP;
+		COUNT(engine, not_asked_for, 1);
 		weir__tell_done(engine, entry->dir, entry->name, '-');
 		return 0;
 	}
 	if (is_link) {
-		ssize_t n = readlinkat(fd, "", target, sizeof(target));
+		ssize_t n = readlinkat(file->src, "", target, sizeof(target));
 
 		if (n < 0 || n == (ssize_t)sizeof(target))
 			return n < 0 ? -errno : -ENAMETOOLONG;
 		target[n] = '\0';
 	}
-	if (!engine_has(engine, WEIR_COPY_DRY_RUN)) {
-		result = make_and_dress(engine, fd, entry->dir->dst, entry->dst_name, target, st);
-		if (result == -EEXIST)
-			result = replace(engine, fd, entry, target, st);
-	}
+	if (!engine_has(engine, WEIR_COPY_DRY_RUN))
+		result = make_or_link(file, target);
 	if (result == 0)
 		weir__tell_done(engine, entry->dir, entry->name, is_link ? 'l' : 's');
 	return result;

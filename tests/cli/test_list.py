@@ -135,6 +135,23 @@ def test_store_that_cannot_be_reached(weir):
     check(not os.path.exists(weir.directory + "-live"), "nothing is made beside a directory")
     code, _, err = weir.run("ls", env={"XDG_STATE_HOME": "", "HOME": ""})
     check(code == 64 and "--store" in err, "without HOME there is no default", code, err)
+    for command in (["run", "a", "echo", "ran"], ["doctor"]):
+        code, out, err = weir.run(*command, env={"WEIR_STORE": "memory:"})
+        check(code == 64 and "ran" not in out and "memory:" in out + err,
+              "64: a store that nobody else sees guards nothing", code, out, err)
+    code, out, err = weir.run("doctor", env={"XDG_STATE_HOME": "", "HOME": ""})
+    check(code == 64 and "--store" in out and "success" not in out, "doctor says so", code, out, err)
+
+
+def test_paths_of_all_kinds(weir):
+    for name in ("with space", "per%20cent", "hash#", "ampersand&x=1", "new\nline", "\xe4"):
+        code, _, err = weir.run("run", "a", "true", env={"XDG_STATE_HOME": weir.path(name)})
+        check(code == 0 and os.path.exists(weir.path(f"{name}/weir/weir.db")), "a path", name, err)
+    code, _, err = weir.run("run", "a", "true", env={"XDG_STATE_HOME": weir.path("what?")})
+    check(code == 64 and "question mark" in err, "a question mark begins options", code, err)
+    code, _, err = weir.run("run", "--store", f"sqlite:{weir.path('/'.join(['x' * 200] * 3))}", "a",
+                            "true")
+    check(code == 64 and "too long" in err, "64: longer than SQLite can use", code, err)
 
 
 def test_disk_that_is_read_only_or_full(weir):
@@ -165,6 +182,8 @@ def test_disk_that_is_read_only_or_full(weir):
                 break
         check(code == 69 and out == "" and err.count("\n") == 1 and "full" in err,
               "69: full", code, out, err)
+        code, out, err = weir.run("doctor", *store)
+        check(code == 1 and "free some space" in out, "doctor notices", code, out, err)
         check(weir.let_go(holder)[0] == 0, "what is held is given back")
         os.unlink(f"{disk}/filler")
         check(weir.run("run", *store, "-n", "a", "true")[0] == 0, "and goes on")

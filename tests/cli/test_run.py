@@ -228,6 +228,40 @@ def test_verbose_and_json(weir):
     check(events[1]["code"] == 3 and events[0]["slot"] == 0, "--json: facts", events)
 
 
+def test_json_in_one_write(weir):
+    """Several commands that share a log do not write into each other's objects"""
+    reader, writer = os.pipe2(os.O_DIRECT)  # a packet for each write
+    process = weir.start("run", "--json", "a", "true", stderr=writer)
+    os.close(writer)
+    packets = []
+    while packet := os.read(reader, 4096):
+        packets.append(packet)
+    os.close(reader)
+    check(process.end()[0] == 0, "it runs")
+    check([json.loads(packet)["event"] for packet in packets] == ["acquired", "ended"],
+          "an object for each write", packets)
+
+
+def test_kill_after_beyond_all_bounds(weir):
+    code, _, err = weir.run("run", "-k", "106751d", "a", "true")
+    check(code == 64 and "15s" in err, "what is allowed is said", code, err)
+
+
+def test_umask_that_takes_everything(weir):
+    """Section 7: 0600 in 0700, so that the next process can open it, whatever the umask is"""
+    binary = [weir.binary, "run", "--store", f"sqlite:{weir.path('own/weir.db')}", "a", "true"]
+    words = "umask 777 && exec \"$@\""
+    if os.geteuid() == 0:  # nothing is closed to root
+        os.chmod(weir.directory, 0o777)
+        os.mkdir(weir.path("own"))
+        os.chown(weir.path("own"), 65534, 65534)
+        words = "umask 777 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\""
+    for turn in ("first", "second"):
+        done = subprocess.run(["sh", "-c", words, "sh", *binary], env=weir.environment,
+                              capture_output=True, check=False)
+        check(done.returncode == 0, f"the {turn} one", done)
+
+
 def test_refuses_setuid(weir):
     """Security 11"""
     if os.geteuid() != 0:

@@ -51,6 +51,7 @@ def test_renew_extends(weir):
     environment = {"WEIR_NAME": "a", "WEIR_TOKEN": lease["token"]}
     code, out, _ = weir.run("renew", "--json", "--ttl", "10m", env=environment)
     check(code == 0 and json.loads(out)["fence"] == lease["fence"], "L2: renew keeps the fence")
+    check("" not in json.loads(out).values(), "what is not known is left out", out)
     check(weir.show("a")["holders"][0]["left"] > 60, "renew extends")
     check(weir.run("renew", "--ttl", "2s", env=environment)[0] == 0, "renew")
     check(weir.show("a")["holders"][0]["left"] > 60, "renew never shortens")

@@ -163,6 +163,11 @@ def filters(directory):
     expect(copied("--exclude=skip/") == everything - {"skip/x", "sub/skip/y"}, "skip/")
     expect(copied("--exclude=sub/*.o") == everything - {"sub/b.o", "sub/keep.o"}, "sub/*.o")
     expect(copied("--exclude=/**/y") == everything - {"sub/skip/y"}, "**")
+    expect(copied("--exclude=/sub/***") == {path for path in everything if path[:4] != "sub/"}, "***")
+    expect(not os.path.exists(f"{directory}/flt2/sub"), "three stars are for the directory, too")
+    expect(copied(r"--exclude=\a.?") == everything - {"a.c", "a.o"}, "a backslash in a pattern")
+    expect(copied(r"--exclude=\a.c") == everything, "a backslash in a name")
+    expect(copied(r"--exclude=a\.[[:alpha:]]") == everything - {"a.c", "a.o"}, "a class")
     expect(copied("--exclude=[a-m].?") == everything - {"a.c", "a.o", "sub/b.c", "sub/b.o"}, "sets")
 
 

@@ -123,17 +123,20 @@ static int check_file(struct weir__lite *lite, char **ret_error)
 
 /* ---- finding and creating -------------------------------------------------------------------- */
 
-/* A directory that is made here is 0700 whatever the umask says. */
+/* A directory that is made here is 0700 whatever the umask says, which may have left us no right to
+ * open it. */
 static int make_directory(const char *path)
 {
+	char made[40];
 	int fd;
 
 	if (mkdir(path, 0700) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	(void)fchmod(fd, 0700);
+	weir__format(made, sizeof(made), "/proc/self/fd/%d", fd);
+	(void)chmod(made, 0700);
 	close(fd);
 	return 0;
 }
@@ -255,6 +258,17 @@ static int connect_to(struct weir__lite *lite, char **ret_error)
 	return 0;
 }
 
+/* What SQLite would say of it does not name the reason. Its own files have longer names. */
+static int check_length(const struct weir__lite *lite, char **ret_error)
+{
+	int most = sqlite3_vfs_find(NULL)->mxPathname - (int)sizeof("-journal");
+
+	if (strlen(lite->path) <= (size_t)most)
+		return 0;
+	*ret_error = weir__format_new("the path is too long: SQLite takes %d bytes", most);
+	return -EINVAL;
+}
+
 int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_error)
 {
 	size_t length = strlen(path);
@@ -265,6 +279,8 @@ int weir__lite_file_open(struct weir__lite *lite, const char *path, char **ret_e
 				"sqlite: needs the path of a file, as in sqlite:/run/weir.db%s",
 				"");
 	error = find(lite, path, ret_error);
+	if (error == 0)
+		error = check_length(lite, ret_error);
 	/* Nothing is made beside what will not do. */
 	if (error == 0 && faccessat(AT_FDCWD, lite->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		error = check_file(lite, ret_error);
@@ -318,7 +334,7 @@ bool weir__lite_reserve(struct weir__lite *lite)
 		lite->reserved_until = lite->now + 10 * WEIR_MS;
 		return true;
 	}
-	fd = openat(lite->dir, "reserve", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = weir__lite_own_file(lite->dir, "reserve");
 	if (fd < 0)
 		return errno != ENOSPC && errno != EDQUOT;
 	/* Where space cannot be set aside there is none to set aside, and things go on without. */

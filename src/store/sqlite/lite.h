@@ -295,6 +295,9 @@ int weir__lite_schema(struct weir__lite *lite, char **ret_error);
 
 /* ---- lock.c ---------------------------------------------------------------------------------- */
 
+/* Opens a file of ours beside the database, made if it is not there: a descriptor, or -1 and errno
+ * says why. */
+int weir__lite_own_file(int dir, const char *name);
 /* 0 or a negative errno. Closed as any that is private. */
 int weir__lite_lock_open(struct weir__private *lock, int dir);
 /* Whoever has the lock is also inside. */

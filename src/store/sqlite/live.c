@@ -244,7 +244,9 @@ int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **r
 	weir_lease_get(lease, &info);
 	memcpy(bound->token, info.token, WEIR_TOKEN_SIZE);
 	fifo_name(name, info.token);
-	if (mkfifoat(lite->dir, name, 0600) == 0 || errno == EEXIST)
+	/* The umask may have left us no right to open it. */
+	if ((mkfifoat(lite->dir, name, 0600) == 0 && fchmodat(lite->dir, name, 0600, 0) == 0) ||
+	    errno == EEXIST)
 		fd = openat(lite->dir, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	/* Whoever ends the lease from here on takes the FIFO away; before, there was none. */
 	if (fd >= 0 && !weir_lease_held(lease)) {
@@ -266,7 +268,6 @@ int weir__lite_bind(struct weir_store *store, struct weir_lease *lease, char **r
 		weir__free(bound);
 		return -EHOSTUNREACH;
 	}
-	(void)fchmod(fd, 0600);
 	weir__lock(&lite->bound_lock);
 	bound->next = lite->bound;
 	lite->bound = bound;

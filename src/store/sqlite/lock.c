@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/sqlite/lite.h"
@@ -78,9 +79,23 @@ void weir__lite_private_close(struct weir__private *private)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* Whatever the umask says: the next process has to open it, too. */
+int weir__lite_own_file(int dir, const char *name)
+{
+	int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(dir, name, flags);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	fd = openat(dir, name, flags | O_CREAT, 0600);
+	if (fd >= 0)
+		(void)fchmod(fd, 0600);
+	return fd;
+}
+
 int weir__lite_lock_open(struct weir__private *lock, int dir)
 {
-	int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = weir__lite_own_file(dir, "lock");
 
 	lock->fd = -1;
 	if (fd < 0)
