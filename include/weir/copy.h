@@ -133,9 +133,9 @@ struct weir_copy_config {
 	const char *destination;
 	uint32_t flags;
 	enum weir_copy_method method;
-	uint32_t max_files;    /* entries in flight; 0: 1024 */
-	uint64_t max_bytes;    /* of files in flight, larger ones one at a time; 0: no bound */
-	uint32_t threads;      /* 0: one for each processor, at most 32 */
+	uint32_t max_files; /* entries in flight; 0: 1024 */
+	uint64_t max_bytes; /* of files in flight, larger ones one at a time; 0: no bound */
+	uint32_t threads;   /* 0: one for each processor, at most 32, and one if caches are cold */
 	uint32_t queue_depth;  /* of io_uring, for each thread, 1 to 32768; 0: 256 */
 	uint32_t buffer_size;  /* bytes of a read, 4 KiB to 64 MiB; 0: 256 KiB */
 	uint64_t parallel_min; /* files from this size are copied by several threads; 0: 32 MiB */

@@ -173,7 +173,7 @@ const struct weir__cp_option weir__cp_options[] = {
 	{ 0, "max-files-in-flight", "N", 0, set_files, "entries at a time (1024)" },
 	{ 'j', "jobs", "N", 0, set_files, "the same" },
 	{ 0, "max-bytes-in-flight", "SIZE", 0, set_bytes, "bytes of files at a time" },
-	{ 0, "threads", "N", 0, set_threads, "threads (one for each processor)" },
+	{ 0, "threads", "N", 0, set_threads, "threads (one for each processor, or one more)" },
 	{ 0, "queue-depth", "N", 0, set_depth, "entries of io_uring for each thread (256)" },
 	{ 0, "buffer-size", "SIZE", 0, set_buffer, "bytes of a read (256K)" },
 	{ 0, "parallel-min-size", "SIZE", 0, set_parallel, "files for several threads (32M)" },

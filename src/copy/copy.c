@@ -127,43 +127,80 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
+static int make_worker(struct engine *engine, struct worker *worker)
+{
+	uint32_t depth = engine->config->queue_depth ? engine->config->queue_depth : QUEUE_DEPTH;
+	int result;
+
+	worker->engine = engine;
+	worker->buffer = malloc(engine->buffer_size);
+	if (!worker->buffer)
+		return -ENOMEM;
+	result = weir__io_new(engine->ring ? depth : 0, &worker->io);
+	if (result < 0 && engine->ring)
+		result = weir__io_new(0, &worker->io);
+	if (result < 0) {
+		free(worker->buffer);
+		worker->buffer = NULL;
+	}
+	return result;
+}
+
+/* Reading a directory or an inode waits for the disk, and a thread with it: then there is one more,
+ * so that no processor does. As long as all is in the caches, more threads than processors would
+ * only be in each other's way. */
+static void *run_spare(void *arg)
+{
+	struct worker *worker = arg;
+	struct engine *engine = worker->engine;
+
+	(void)weir_sem_acquire(&engine->cold, 1);
+	if (!__atomic_load_n(&engine->finished, __ATOMIC_ACQUIRE) &&
+	    make_worker(engine, worker) == 0)
+		(void)run_thread(worker);
+	return NULL;
+}
+
 /* A thread that could not be made is missed by nobody, as long as one is there. */
 static int make_workers(struct engine *engine, struct worker *workers)
 {
-	uint32_t depth = engine->config->queue_depth ? engine->config->queue_depth : QUEUE_DEPTH;
 	uint32_t made = 0;
 	int result = -ENOMEM;
 
 	for (; made < engine->threads; made++) {
-		struct worker *worker = &workers[made];
-
-		worker->engine = engine;
-		worker->index = made;
-		worker->buffer = malloc(engine->buffer_size);
-		result = worker->buffer ? weir__io_new(engine->ring ? depth : 0, &worker->io) :
-					  -ENOMEM;
-		if (result < 0 && worker->buffer && engine->ring)
-			result = weir__io_new(0, &worker->io);
-		if (result < 0) {
-			free(worker->buffer);
+		workers[made].index = made;
+		result = make_worker(engine, &workers[made]);
+		if (result < 0)
 			break;
-		}
 	}
 	engine->threads = made;
 	engine->stats.ring = made > 0 && weir__io_poller(workers[0].io);
 	return made > 0 ? 0 : result;
 }
 
+static bool start_spare(struct engine *engine, struct worker *worker)
+{
+	worker->engine = engine;
+	worker->index = engine->threads;
+	return engine->spare > 0 && pthread_create(&worker->thread, NULL, run_spare, worker) == 0;
+}
+
 /* The calling thread is the first of them. */
 static int run_workers(struct engine *engine, struct worker *workers)
 {
+	struct worker *spare = &workers[engine->threads];
 	uint32_t started = 1;
+	bool has_spare;
 	int result = 0;
 
 	while (started < engine->threads &&
 	       pthread_create(&workers[started].thread, NULL, run_thread, &workers[started]) == 0)
 		started++;
+	has_spare = start_spare(engine, spare);
 	(void)run_thread(&workers[0]);
+	weir__begin_spare(engine); /* which finds nothing to do */
+	if (has_spare)
+		(void)pthread_join(spare->thread, NULL);
 	for (uint32_t i = 0; i < started; i++) {
 		if (i > 0)
 			(void)pthread_join(workers[i].thread, NULL);
@@ -175,7 +212,8 @@ static int run_workers(struct engine *engine, struct worker *workers)
 
 static int run(struct engine *engine)
 {
-	struct worker *workers = calloc(engine->threads, sizeof(*workers));
+	uint32_t threads = engine->threads + 1;
+	struct worker *workers = calloc(threads, sizeof(*workers));
 	int result = -ENOMEM;
 
 	if (!workers)
@@ -183,7 +221,8 @@ static int run(struct engine *engine)
 	result = make_workers(engine, workers);
 	if (result == 0 && engine->sources_left > 0)
 		result = run_workers(engine, workers);
-	for (uint32_t i = 0; i < engine->threads; i++) {
+	for (uint32_t i = 0; i < threads; i++) {
+		weir__cold_free(&workers[i]);
 		weir__io_free(workers[i].io);
 		free(workers[i].buffer);
 	}

@@ -62,6 +62,12 @@ static int copy_small(struct file *file)
 	off_t size = file->st.st_size;
 	off_t at = 0;
 
+	if (file->cold && size > 0) {
+		int result = weir__cold_copy(file);
+
+		if (result != 0)
+			return result < 0 ? result : 0;
+	}
 	/* What is on the disk goes to the ring at once, where the reads of many files are handed
 	 * over together, and those of neighbours become one. */
 	if (!file->cold || size == 0)

@@ -53,6 +53,10 @@ struct dir {
 	char names[];
 };
 
+/* Memory to read small files into, kept for the next one: see cold.c. */
+struct block;
+enum { BLOCK_UNITS = 32 };
+
 enum kind { KIND_ENTRY, KIND_WALK, KIND_HELP, KIND_STOP };
 
 /* Entries that travel together: what one look into a directory found. */
@@ -84,6 +88,8 @@ struct worker {
 	struct weir__io *io;
 	struct batch *current; /* its own in the queue, or NULL; guarded by engine->lock */
 	char *buffer;          /* for what does not wait between reading and writing */
+	struct block *blocks[BLOCK_UNITS + 1]; /* by their size in units; its thread's only */
+	uint32_t kept;                         /* units in them */
 	pthread_t thread;
 	uint32_t index;
 	uint32_t tasks; /* that have not ended; all in this thread */
@@ -95,6 +101,7 @@ struct engine {
 	uint32_t flags;
 	uint32_t limit;
 	uint32_t threads;
+	uint32_t spare; /* 1: one more, which begins when something is on the disk only */
 	size_t buffer_size;
 	uint64_t parallel_min;
 	mode_t umask;
@@ -109,6 +116,7 @@ struct engine {
 	struct weir_sem fds;
 	struct weir_sem bytes;
 	struct weir_sem buffers;
+	struct weir_sem cold; /* has a permit when the spare thread is to begin */
 	uint32_t byte_units;
 
 	pthread_mutex_t lock;
@@ -125,10 +133,12 @@ struct engine {
 	pthread_mutex_t telling; /* callbacks, one at a time */
 	uint32_t sources_left;   /* shared */
 	uint32_t finished;       /* shared */
+	uint32_t spare_began;    /* shared */
 	uint32_t calm;           /* shared: entries since the limit was last lowered */
 	uint32_t no_reflink;     /* shared: it was refused once, and so were these */
 	uint32_t no_range;
 	uint32_t no_tmpfile;
+	uint32_t no_direct;
 	uint32_t no_noatime;
 	dev_t memory_dev; /* shared: a file system in memory, if one was met */
 	uint64_t temp_names;
@@ -227,6 +237,13 @@ int weir__data_range(struct file *file, off_t from, off_t to);
  * meanwhile others need the thread's. */
 off_t weir__read_write(struct file *file, off_t at, off_t to, char *buffer, size_t size, bool wait);
 off_t weir__read_write_waiting(struct file *file, off_t at, off_t to);
+int weir__write_all(int fd, const char *data, size_t size, off_t offset);
+
+/* cold.c. One more thread, for now there is something to wait for. */
+void weir__begin_spare(struct engine *engine);
+/* A file that is on the disk only. 1: it was copied; 0: not this way, or an error. */
+int weir__cold_copy(struct file *file);
+void weir__cold_free(struct worker *worker);
 
 /* file.c, data.c, bulk.c, meta.c, special.c, links.c. All return 0 or a negative error. */
 int weir__file_copy(struct file *file);

@@ -176,10 +176,11 @@ static void complete(struct worker *worker, struct dir *dir)
 
 static void stop(struct engine *engine)
 {
-	struct batch *batch = weir__batch_new(engine->threads, 0);
+	uint32_t threads = engine->threads + engine->spare;
+	struct batch *batch = weir__batch_new(threads, 0);
 
 	__atomic_store_n(&engine->finished, 1, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; batch && i < engine->threads; i++)
+	for (uint32_t i = 0; batch && i < threads; i++)
 		batch->entries[i].kind = KIND_STOP;
 	if (batch)
 		weir__queue_put(engine, batch, false);

@@ -65,6 +65,8 @@ static int copy_by_type(struct file *file)
 			(void)close(file->src);
 		}
 		file->src = open_source(file);
+		if (file->cold)
+			weir__begin_spare(file->worker->engine);
 		if (file->src >= 0 && fstat(file->src, &file->st) == 0 &&
 		    S_ISREG(file->st.st_mode)) {
 			result = weir__file_copy(file);

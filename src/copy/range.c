@@ -24,7 +24,7 @@ bool weir__is_refused(int error)
 	       error == EPERM || error == ENOTTY || error == EBADF || error == ETXTBSY;
 }
 
-static int write_all(int fd, const char *data, size_t size, off_t offset)
+int weir__write_all(int fd, const char *data, size_t size, off_t offset)
 {
 	while (size > 0) {
 		ssize_t n = pwrite(fd, data, size, offset);
@@ -80,7 +80,7 @@ off_t weir__read_write(struct file *file, off_t at, off_t to, char *buffer, size
 		file->ended = n == 0;
 		if (n <= 0) /* what would wait, or cannot be asked so, ends early */
 			return n < 0 && wait ? (off_t)n : at;
-		result = write_all(file->dst, buffer, (size_t)n, at);
+		result = weir__write_all(file->dst, buffer, (size_t)n, at);
 		if (result < 0)
 			return result;
 		COUNT(file->worker->engine, bytes, (uint64_t)n);

@@ -87,12 +87,16 @@ int weir__setup_fds(struct engine *engine)
 	if (all > most)
 		all = most;
 	widen_table(others + all - 1);
+	if (all < (uint64_t)(engine->threads + engine->spare) * (FDS_A_THREAD + 2 * FDS_LEAST) +
+			  FDS_IN_PASSING)
+		engine->spare = 0;
 	while (engine->threads > 1 &&
 	       all < (uint64_t)engine->threads * (FDS_A_THREAD + 2 * FDS_LEAST) + FDS_IN_PASSING)
 		engine->threads--;
 	if (all < FDS_A_THREAD + 2 * FDS_LEAST + FDS_IN_PASSING)
 		engine->ring = false;
-	all -= engine->threads * (engine->ring ? FDS_A_THREAD : 1) + FDS_IN_PASSING;
+	all -= (engine->threads + engine->spare) * (engine->ring ? FDS_A_THREAD : 1) +
+	       FDS_IN_PASSING;
 	if (all < FDS_LEAST || all > most)
 		return -EMFILE;
 	return weir_sem_init(&engine->fds, (uint32_t)all);
@@ -141,9 +145,12 @@ int weir__setup(struct engine *engine, const struct weir_copy_config *config)
 		engine->threads = engine->ring ? processors() : 4 * processors();
 	if (config->threads == 0 && engine->threads > THREADS_DEFAULT)
 		engine->threads = THREADS_DEFAULT;
+	engine->spare = config->threads == 0 && engine->ring ? 1 : 0;
 	/* More threads than permits would only hand them back and forth. */
 	if (engine->threads > engine->limit)
 		engine->threads = engine->limit;
+	if (engine->threads == engine->limit)
+		engine->spare = 0;
 	if (getrandom(&engine->random, sizeof(engine->random), 0) < 0)
 		return -errno;
 	if (config->max_bytes > 0)
@@ -157,6 +164,8 @@ int weir__setup(struct engine *engine, const struct weir_copy_config *config)
 	units = engine->buffer_size / 4096 * 4;
 	(void)weir_sem_init(&engine->buffers,
 			    units > BUFFERS_MIB * 256 ? (uint32_t)units : BUFFERS_MIB * 256);
+	(void)weir_sem_init(&engine->cold, 1);
+	(void)weir_sem_acquire(&engine->cold, 1);
 	(void)pthread_mutex_init(&engine->lock, NULL);
 	(void)pthread_mutex_init(&engine->telling, NULL);
 	return 0;

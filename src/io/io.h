@@ -26,8 +26,8 @@ void weir__io_begin(struct weir__io *io);
 /* NULL without a ring. */
 struct weir_poller *weir__io_poller(struct weir__io *io);
 
-/* A descriptor or a negative error. *cold is set where the name was not in the cache of names: then
- * nothing of the file is in memory. It may be NULL. */
+/* A descriptor or a negative error. *cold is set where the name was not in the cache of names, or
+ * none before it was: then nothing of the file is in memory, most likely. It may be NULL. */
 int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags, uint64_t resolve,
 		  bool *cold);
 

@@ -22,6 +22,10 @@
  */
 enum { KERNEL_THREADS = 64, AWAY_LEAST = 8, AWAY_MOST = 1024 };
 
+/* After so many names that were not in the cache of names, so many others are not looked for there.
+ */
+enum { MISSES = 16, BLIND = 256 };
+
 enum {
 	RING = IORING_SETUP_CLAMP,
 	RING_OF_ONE_THREAD = RING | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
@@ -40,9 +44,10 @@ struct weir__io {
 	struct weir_poller poller; /* first */
 	struct io_uring ring;
 	bool has_ring;
-	bool listening; /* the ring watches the scheduler's wake_fd */
-	uint32_t away;  /* opens that go to the ring before one is tried here again */
-	uint32_t last;  /* how many went there last time */
+	bool listening;  /* the ring watches the scheduler's wake_fd */
+	uint32_t away;   /* opens that go to the ring before one is tried here again */
+	uint32_t last;   /* how many went there last time */
+	uint32_t missed; /* names in a row that were not in the cache, or not looked for */
 };
 
 static bool has_operations(struct io_uring *ring)
@@ -200,6 +205,24 @@ static int wait_for(struct weir__io *io, struct io_uring_sqe *sqe, struct op *op
 	return op->result;
 }
 
+/* Whether the open needed nothing from the disk, and so is done, well or not. A try in vain costs
+ * a good part of an open, so where all before was cold it is left out, but for now and then. */
+static bool open_cached(struct weir__io *io, int dir, const char *name, const struct open_how *how,
+			int *ret)
+{
+	if (io->missed >= MISSES && io->missed < MISSES + BLIND) {
+		io->missed++;
+		return false;
+	}
+	*ret = weir__plain_open(dir, name, how->flags, how->resolve | RESOLVE_CACHED);
+	if (*ret != -EAGAIN) {
+		io->missed = 0;
+		return true;
+	}
+	io->missed = io->missed < MISSES ? io->missed + 1 : MISSES;
+	return false;
+}
+
 /* What is not in the cache of names need not be on the disk only: inodes are read by the hundred.
  * An open that finds its inode is done sooner here than by a thread of the kernel; one that waits
  * keeps all others waiting, and the next ones are taken to the ring: the more, the oftener that
@@ -235,8 +258,7 @@ int weir__io_open(struct weir__io *io, int dir, const char *name, uint64_t flags
 
 	if (!io->has_ring)
 		return weir__plain_open(dir, name, flags, resolve);
-	fd = weir__plain_open(dir, name, flags, resolve | RESOLVE_CACHED);
-	if (fd != -EAGAIN)
+	if (open_cached(io, dir, name, &how, &fd))
 		return fd;
 	if (cold)
 		*cold = true;

@@ -30,6 +30,20 @@ def allow_data(by_cp, source, copied):
             by_cp[path]["holes"] = fact["holes"]
 
 
+def edges(directory):
+    """Files from the disk that end on, before and behind every border that reading knows."""
+    source = f"{directory}/edges"
+    os.mkdir(source)
+    for border in (1, 512, 4096, 8192, 65536, 131072, 262144):
+        for size in (border - 1, border, border + 1):
+            Path(f"{source}/{size}").write_bytes(os.urandom(size))
+    wanted = manifest(source)
+    for number, options in enumerate(([], ["--verify"], ["-j1"], ["--buffer-size", "4096"])):
+        forget()
+        cp("-a", *options, source, f"{directory}/edges{number}")
+        compare(wanted, manifest(f"{directory}/edges{number}"), f"edges {options}")
+
+
 def main():
     seeds = int(os.environ.get("WEIR_SEEDS", "13"))
     first = int(os.environ.get("WEIR_SEED", "1"))
@@ -50,6 +64,8 @@ def main():
             if seed % 3 == 0:  # and once more, onto itself
                 cp("-a", *options, "-T", source.decode(), f"{directory}/copy")
                 compare(by_cp, manifest(f"{directory}/copy"), f"seed {seed} {options}, again")
+    with place() as directory:
+        edges(directory)
     done(f"{seeds} trees from seed {first}")
 
 
