@@ -80,17 +80,41 @@ def test_search_path(server):
 
     server.sql("CREATE SCHEMA trap AUTHORIZATION app; GRANT USAGE ON SCHEMA trap TO PUBLIC; SELECT weir.ensure('s', NULL, 0, 1)")
     sql("CREATE TABLE trap.caught (who text); GRANT INSERT ON trap.caught TO PUBLIC")
-    for name, left, right, result in (("date_part", "text", "timestamptz", "float8"), ("less", "bigint", "bigint", "boolean"),
-                                      ("plus", "bigint", "bigint", "bigint"), ("differs", "text", "text", "boolean")):
-        sql(f"CREATE FUNCTION trap.{name}({left}, {right}) RETURNS {result} LANGUAGE plpgsql AS $$BEGIN "
-            "INSERT INTO trap.caught VALUES (current_user); RETURN NULL; END$$")
-    for sign, name, kind in (("<", "less", "bigint"), ("+", "plus", "bigint"), ("<>", "differs", "text")):
-        sql(f"CREATE OPERATOR trap.{sign} (FUNCTION = trap.{name}, LEFTARG = {kind}, RIGHTARG = {kind})")
+    catch = "LANGUAGE plpgsql AS $$BEGIN INSERT INTO trap.caught VALUES (current_user); RETURN NULL; END$$"
+    for name, values, result in (("clock_timestamp", "", "timestamptz"), ("pg_notify", "text, text", "text"),
+                                 ("current_setting", "text", "text"), ("string_to_array", "text, text", "text[]"),
+                                 ("date_part", "text, timestamptz", "float8"), ("nextval", "regclass", "bigint")):
+        sql(f"CREATE FUNCTION trap.{name}({values}) RETURNS {result} {catch}")
+    for number, (sign, left, right, result) in enumerate((
+            ("+", "bigint", "integer", "bigint"), ("+", "bigint", "bigint", "bigint"),
+            ("+", "timestamptz", "interval", "timestamptz"), ("-", "timestamptz", "timestamptz", "interval"),
+            ("=", "text", "text", "boolean"), ("<>", "text", "text", "boolean"), ("=", "uuid", "uuid", "boolean"),
+            ("<", "timestamptz", "timestamptz", "boolean"), (">", "timestamptz", "timestamptz", "boolean"),
+            ("<=", "timestamptz", "timestamptz", "boolean"))):
+        sql(f"CREATE FUNCTION trap.op_{number}({left}, {right}) RETURNS {result} {catch}")
+        sql(f"CREATE OPERATOR trap.{sign} (FUNCTION = trap.op_{number}, LEFTARG = {left}, RIGHTARG = {right})")
+    sql("CREATE DOMAIN trap.text AS bigint; CREATE DOMAIN trap.uuid AS bigint; CREATE DOMAIN trap.timestamptz AS bigint")
     path = "SET search_path = trap, pg_catalog, weir; "
-    token = "00000000-0000-0000-0000-000000000003"
-    check(sql(path + f"SELECT (weir.acquire('s', NULL, 0, NULL, 1, 30000000, 0, 9, 'me', 'c', '{token}'))[1]") == ["0"],
-          "granted")
-    check(sql(path + f"SELECT weir.release('s', NULL, 0, '{token}', 0, 1)") == ["{0}"], "released")
+    word = server.sql("SELECT server FROM weir.hello()").strip()
+    first, second = (f"00000000-0000-0000-0000-00000000000{digit}" for digit in (3, 4))
+
+    def acquire(token, function="acquire"):
+        return sql(path + f"SELECT weir.{function}('s', '1 1 30000000 {word}', '{token}', 'me', 'c', '0 9000000 9')")[0]
+
+    def release(token, function="release"):
+        return sql(path + f"SELECT coalesce(weir.{function}('s', '{word}', '{token}', '0 1 0'), '{{0}}')")[0]
+
+    # The long way, the sole lease, one to wait for it, which is handed it; and those who were beside others.
+    check(acquire(first).startswith("{0,") and release(first) == "{0}", "granted and released")
+    check(acquire(first) == "2", "granted in the shortest way")
+    check(acquire(second).startswith("{1,"), "waits")
+    check(release(first) == "{0}" and release(second) == "{0}", "handed over and released")
+    check(acquire(first) == "4", "and again")
+    check(acquire(second).startswith("{1,"), "waits")
+    server.sql("SET search_path = pg_catalog, weir, pg_temp; "
+               f"SELECT weir.acquire('s', '1 1 30000000 {word}', gen_random_uuid(), 'me', 'c', '0 9000000 9')")
+    check(release(first, "leave") == "{0}" and release(second, "leave") == "{0}", "handed over in the long way")
+    check(acquire(first, "join_in").startswith("{1,"), "waits")
     check(sql("SELECT who FROM trap.caught") == [], "somebody else's functions were called")
     sql(path + "SELECT 1::bigint + 1::bigint")
     check(sql("SELECT who FROM trap.caught") == ["app"], "the trap works")
@@ -159,16 +183,16 @@ def test_growth(server):
     word = server.sql("SELECT server FROM weir.hello()").strip()
     # The path of those who go the short ways. One semaphore has a lease that stays, so the others are in rows of
     # their own.
-    server.sql("ALTER ROLE root SET search_path = pg_catalog, weir, pg_temp")
+    server.sql("ALTER ROLE root SET search_path = pg_catalog, weir, pg_temp; ALTER ROLE root SET enable_seqscan = off")
     server.sql("SELECT weir.ensure('g', NULL, 0, 1), weir.ensure('h', NULL, 0, 3)")
     stays = "00000000-0000-0000-0000-000000000002"
     server.sql(f"SELECT weir.request('h', '{word}', 0, 0, 1, 3600000000, 0, 0, 9, 'me', NULL, 'c', '{stays}', 0)")
     script = server.directory / "pair.sql"
     script.write_text("".join(
-        f"SELECT weir.acquire('{name}', '{word}', 0, NULL, 1, 30000000, 0, 9, 'me', 'c', "
-        "'00000000-0000-0000-0000-000000000001');\n"
-        f"SELECT weir.release('{name}', '{word}', 0, '00000000-0000-0000-0000-000000000001', {slot}, 1);\n"
-        for name, slot in (("g", 0), ("h", 1))))
+        f"SELECT weir.{acquire}('{name}', '0 1 30000000 {word}', '00000000-0000-0000-0000-000000000001', 'me', 'c', "
+        "'0 0 9');\n"
+        f"SELECT weir.{release}('{name}', '{word}', '00000000-0000-0000-0000-000000000001', '{slot} 1 0');\n"
+        for name, acquire, release, slot in (("g", "acquire", "release", 0), ("h", "join_in", "leave", 1))))
 
     def churn(pairs):
         out = run([server.bin / "pgbench", "-n", "-M", "prepared", "-h", server.directory, "-p", server.port,
@@ -179,7 +203,7 @@ def test_growth(server):
     before = int(sizes(server))
     churn(PAIRS)
     after = int(sizes(server))
-    server.sql("ALTER ROLE root RESET search_path")
+    server.sql("ALTER ROLE root RESET ALL")
     counts = server.sql("SELECT fence, held FROM weir.status WHERE name IN ('g', 'h') ORDER BY name").split()
     check(counts == [f"{PAIRS + 500}|0", f"{PAIRS + 501}|1"], f"all were granted: {counts}")
     # Whoever reads anywhere at that moment, as the server itself does now and then, keeps old versions for as long, and

@@ -56,20 +56,31 @@ static void add_survey(struct batch *batch, struct call *call)
 			names->asked++;
 }
 
-/* A request that nobody will ask for again is asked in the way that is shorter for most. */
-static enum weir__pg_verb verb_of(const struct call *call)
+/* What may go a short way is asked in the one that was right the last time. */
+static enum weir__pg_verb short_verb_of(const struct postgres *pg, const struct call *call)
+{
+	bool shared = strcmp(call->name, pg->shared) == 0;
+	int64_t slot = weir__pg_slot_of(call);
+
+	if (call->verb == CALL_REQUEST)
+		return shared ? WEIR__PG_JOIN : WEIR__PG_ACQUIRE;
+	return slot != INT32_MAX && (slot != 0 || shared) ? WEIR__PG_LEAVE : WEIR__PG_RELEASE;
+}
+
+static enum weir__pg_verb verb_of(const struct postgres *pg, const struct call *call)
 {
 	static const enum weir__pg_verb verbs[] = {
 		[CALL_ENSURE] = WEIR__PG_ENSURE,   [CALL_SET_LIMIT] = WEIR__PG_LIMIT,
 		[CALL_REQUEST] = WEIR__PG_REQUEST, [CALL_WITHDRAW] = WEIR__PG_WITHDRAW,
-		[CALL_RENEW] = WEIR__PG_RENEW,     [CALL_RELEASE] = WEIR__PG_RELEASE,
-		[CALL_EVICT] = WEIR__PG_EVICT,     [CALL_REAP] = WEIR__PG_REAP,
+		[CALL_RENEW] = WEIR__PG_RENEW,     [CALL_EVICT] = WEIR__PG_EVICT,
+		[CALL_REAP] = WEIR__PG_REAP,
 	};
 
-	return call->verb == CALL_REQUEST && call->op->private_id && call->op->max_hold == 0 &&
-			       !call->sent_before ?
-		       WEIR__PG_ACQUIRE :
-		       verbs[call->verb];
+	/* A request that nobody will ask for again. */
+	if (call->verb == CALL_RELEASE || (call->verb == CALL_REQUEST && call->op->private_id &&
+					   call->op->max_hold == 0 && !call->sent_before))
+		return short_verb_of(pg, call);
+	return verbs[call->verb];
 }
 
 static void add_call(struct postgres *pg, struct batch *batch, struct call *call)
@@ -81,7 +92,7 @@ static void add_call(struct postgres *pg, struct batch *batch, struct call *call
 	}
 	call->sent = pg->sent;
 	if (call->verb != CALL_LIST) {
-		if (add(batch, verb_of(call), call->name, &call, 1) == NULL)
+		if (add(batch, verb_of(pg, call), call->name, &call, 1) == NULL)
 			weir__call_refuse(call, -ENOMEM, "there is no memory");
 		return;
 	}

@@ -95,14 +95,47 @@ static void take_apart(struct heard *heard, const struct call *call, const int64
 		heard->result = -EPROTO;
 }
 
-static void hear_call(struct call *call, const char *text)
+/* The shortest ways say less: acquire the fence of the sole lease, release nothing. */
+static size_t read_shortest(const char *text, int64_t *number)
 {
-	int64_t number[MOST_NUMBERS];
 	const char *rest;
-	size_t n = read_numbers(text[0] == '{' ? text + 1 : text, MOST_NUMBERS, number, &rest);
+	size_t n = read_numbers(text, 1, number + 2, &rest);
+
+	number[0] = 0;
+	number[1] = 0;
+	return *rest != '\0' ? 0 : n == 1 ? NUMBERS_OF_SHORT_WAY : 1;
+}
+
+static size_t read_answer(const char *text, int64_t *number)
+{
+	const char *rest;
+	size_t n = read_numbers(text + 1, MOST_NUMBERS, number, &rest);
+
+	return text[0] == '{' && *rest == '}' ? n : 0;
+}
+
+/* Whether there are others beside it. */
+static void note_company(struct postgres *pg, const char *name, bool shared)
+{
+	if (shared)
+		weir__format(pg->shared, sizeof(pg->shared), "%s", name);
+	else if (strcmp(pg->shared, name) == 0)
+		pg->shared[0] = '\0';
+}
+
+static void hear_call(struct postgres *pg, const struct question *question, const char *text)
+{
+	struct call *call = question->calls[0];
+	bool acquires = question->verb == WEIR__PG_ACQUIRE || question->verb == WEIR__PG_JOIN;
+	bool releases = question->verb == WEIR__PG_RELEASE || question->verb == WEIR__PG_LEAVE;
+	int64_t number[MOST_NUMBERS];
+	size_t n = text[0] != '{' && (acquires || releases) ? read_shortest(text, number) :
+							      read_answer(text, number);
 	struct heard heard;
 
-	take_apart(&heard, call, number, *rest == '}' ? n : 0);
+	take_apart(&heard, call, number, n);
+	if (acquires && heard.result == 0)
+		note_company(pg, question->name, text[0] == '{' && n == NUMBERS_OF_SHORT_WAY);
 	weir__call_hear(call, &heard);
 }
 
@@ -137,7 +170,7 @@ static void hear(struct postgres *pg, const struct question *question)
 {
 	struct call *call = question->calls[0];
 	const PGresult *result = question->result;
-	const char *text = "";
+	const char *text = "?";
 
 	if (question->verb == WEIR__PG_LIST || question->verb == WEIR__PG_NAMES) {
 		hear_survey(call, question);
@@ -148,7 +181,7 @@ static void hear(struct postgres *pg, const struct question *question)
 	if (question->verb == WEIR__PG_POLL)
 		hear_poll(pg, question, text);
 	else if (weir__call_is_live(call))
-		hear_call(call, text);
+		hear_call(pg, question, text);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -32,11 +32,13 @@ enum weir__pg_verb {
 	WEIR__PG_ENSURE,
 	WEIR__PG_LIMIT,
 	WEIR__PG_ACQUIRE, /* a REQUEST that may find a short way */
+	WEIR__PG_JOIN,    /* the same, probably beside others */
 	WEIR__PG_REQUEST,
 	WEIR__PG_POLL,
 	WEIR__PG_WITHDRAW,
 	WEIR__PG_RENEW,
 	WEIR__PG_RELEASE,
+	WEIR__PG_LEAVE, /* the same, probably beside others */
 	WEIR__PG_EVICT,
 	WEIR__PG_REAP,
 	WEIR__PG_NAMES,
@@ -74,6 +76,7 @@ struct postgres {
 	uint32_t reaper_batch;
 
 	char server[160]; /* its identity and the incarnation of its memory, two words */
+	char shared[WEIR_NAME_MAX + 1]; /* under which somebody was last granted beside others */
 
 	struct weir__pg_wire mouth;
 	struct weir__pg_wire ear;
@@ -116,6 +119,9 @@ int weir__pg_read_url(struct postgres *pg, const struct weir__url *url, char **r
 void weir__pg_url_done(struct postgres *pg);
 
 /* question.c */
+/* The slot of a lease, or a number that no slot has: the asker does not know it, or has been wrong.
+ */
+int64_t weir__pg_slot_of(const struct call *call);
 int weir__pg_write_texts(struct postgres *pg); /* 0 or -ENOMEM */
 /* Gives libpq a question; false: there is no memory. */
 bool weir__pg_send_question(struct postgres *pg, const struct question *question);

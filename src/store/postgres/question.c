@@ -11,6 +11,7 @@ enum {
 	MOST_VALUES = 14,
 	DIGITS = 24,
 	TOKEN_TEXT = 2 * WEIR_TOKEN_SIZE,
+	MOST_NUMBERS = 3,
 	NAMES_AT_ONCE = 1000,
 };
 
@@ -22,6 +23,8 @@ struct values {
 	char digits[MOST_VALUES][DIGITS];
 	char token[TOKEN_TEXT + 1];
 	char tokens[WEIR__POLL_AT_ONCE * (TOKEN_TEXT + 1) + 2];
+	char terms[MOST_NUMBERS * DIGITS + sizeof(((struct postgres *)NULL)->server)];
+	char more[MOST_NUMBERS * DIGITS];
 };
 
 static const struct {
@@ -31,12 +34,14 @@ static const struct {
 } verbs[WEIR__PG_VERBS] = {
 	[WEIR__PG_ENSURE] = { "ensure", 4, false },
 	[WEIR__PG_LIMIT] = { "set_limit", 4, false },
-	[WEIR__PG_ACQUIRE] = { "acquire", 11, false },
+	[WEIR__PG_ACQUIRE] = { "acquire", 6, false },
+	[WEIR__PG_JOIN] = { "join_in", 6, false },
 	[WEIR__PG_REQUEST] = { "request", 14, false },
 	[WEIR__PG_POLL] = { "poll", 5, false },
 	[WEIR__PG_WITHDRAW] = { "withdraw", 6, false },
 	[WEIR__PG_RENEW] = { "renew", 6, false },
-	[WEIR__PG_RELEASE] = { "release", 6, false },
+	[WEIR__PG_RELEASE] = { "release", 4, false },
+	[WEIR__PG_LEAVE] = { "leave", 4, false },
 	[WEIR__PG_EVICT] = { "evict", 4, false },
 	[WEIR__PG_REAP] = { "reap", 4, false },
 	[WEIR__PG_NAMES] = { "names", 2, true },
@@ -105,34 +110,74 @@ static void add_tokens(struct values *values, const struct question *question)
 	add_text(values, values->tokens);
 }
 
-static void add_request(struct postgres *pg, struct values *values, const struct call *call,
-			bool short_way)
+static int64_t tell_silence(struct postgres *pg, const struct weir__op *op)
+{
+	return op->wait ? weir__tell_silence(&pg->desk) : 0;
+}
+
+static void add_request(struct postgres *pg, struct values *values, const struct call *call)
 {
 	const struct weir__op *op = call->op;
 
-	if (short_way && op->limit == 0)
-		add_text(values, NULL);
-	else
-		add_number(values, op->limit);
+	add_number(values, op->limit);
 	add_number(values, op->weight);
 	add_number(values, weir__tell_time(op->ttl));
-	if (!short_way)
-		add_number(values, weir__tell_time(op->max_hold));
-	add_number(values, op->wait ? weir__tell_silence(&pg->desk) : 0);
+	add_number(values, weir__tell_time(op->max_hold));
+	add_number(values, tell_silence(pg, op));
 	add_number(values, pg->desk.store->bounds.max_waiting);
 	add_text(values, op->owner);
-	if (!short_way)
-		add_text(values, op->private_id ? NULL : op->request_id);
+	add_text(values, op->private_id ? NULL : op->request_id);
 	add_text(values, pg->channel);
 	add_token(values, op->token);
-	if (!short_way)
-		add_number(values,
-			   call->sent_before ? weir__tell_time(2 * pg->address.timeout) : 0);
+	add_number(values, call->sent_before ? weir__tell_time(2 * pg->address.timeout) : 0);
 }
 
-/* The slot of a lease, or a number that no slot has: the asker does not know it, or has been wrong.
+/* Three numbers, with blanks between; where they end. */
+static char *write_three(char *to, int64_t first, int64_t second, int64_t third)
+{
+	const int64_t number[MOST_NUMBERS] = { first, second, third };
+
+	for (int i = 0; i < MOST_NUMBERS; i++) {
+		char digits[DIGITS];
+		char *end = digits + DIGITS;
+		char *from = weir__print_number(end, number[i]);
+
+		memcpy(to, from, (size_t)(end - from));
+		to += end - from;
+		*to++ = ' ';
+	}
+	*--to = '\0';
+	return to;
+}
+
+/* See short.sql. Who is behind a pooler may be another one each time, so then no server is named.
  */
-static int64_t slot_of(const struct call *call)
+static void add_acquire(struct postgres *pg, struct values *values, const struct weir__op *op)
+{
+	char *end = write_three(values->terms, op->limit, op->weight, weir__tell_time(op->ttl));
+
+	*end++ = ' ';
+	strcpy(end, pg->pooled ? "" : pg->server);
+	(void)write_three(values->more, weir__tell_caution(&pg->primary), tell_silence(pg, op),
+			  pg->desk.store->bounds.max_waiting);
+	add_text(values, values->terms);
+	add_token(values, op->token);
+	add_text(values, op->owner);
+	add_text(values, pg->channel);
+	add_text(values, values->more);
+}
+
+static void add_release(struct postgres *pg, struct values *values, const struct call *call)
+{
+	(void)write_three(values->more, weir__pg_slot_of(call),
+			  call->op != NULL ? call->op->weight : 0,
+			  weir__tell_caution(&pg->primary));
+	add_text(values, pg->pooled ? NULL : pg->server);
+	add_token(values, call->token);
+	add_text(values, values->more);
+}
+
+int64_t weir__pg_slot_of(const struct call *call)
 {
 	return call->op != NULL && call->op->slot_hint != 0 && !call->alone ?
 		       (int64_t)call->op->slot_hint - 1 :
@@ -149,9 +194,8 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 	case WEIR__PG_LIMIT:
 		add_number(values, op->limit);
 		break;
-	case WEIR__PG_ACQUIRE:
 	case WEIR__PG_REQUEST:
-		add_request(pg, values, call, question->verb == WEIR__PG_ACQUIRE);
+		add_request(pg, values, call);
 		break;
 	case WEIR__PG_POLL:
 		add_number(values, weir__tell_silence(&pg->desk));
@@ -164,13 +208,8 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 		break;
 	case WEIR__PG_RENEW:
 		add_token(values, call->token);
-		add_number(values, slot_of(call));
+		add_number(values, weir__pg_slot_of(call));
 		add_number(values, weir__tell_time(op->ttl));
-		break;
-	case WEIR__PG_RELEASE:
-		add_token(values, call->token);
-		add_number(values, slot_of(call));
-		add_number(values, op != NULL ? op->weight : 0);
 		break;
 	case WEIR__PG_EVICT:
 		add_token(values, call->token);
@@ -188,17 +227,26 @@ static void add_rest(struct postgres *pg, struct values *values, const struct qu
 static void add_values(struct postgres *pg, struct values *values, const struct question *question)
 {
 	values->n = 0;
-	if (question->verb == WEIR__PG_NAMES) {
-		add_text(values, question->name);
-		add_number(values, NAMES_AT_ONCE);
-		return;
-	}
 	if (question->verb != WEIR__PG_REAP)
 		add_text(values, question->name);
-	/* Who is behind a pooler may be another one each time. */
-	add_text(values, pg->pooled ? NULL : pg->server);
-	add_number(values, weir__tell_caution(&pg->primary));
-	add_rest(pg, values, question);
+	switch (question->verb) {
+	case WEIR__PG_NAMES:
+		add_number(values, NAMES_AT_ONCE);
+		break;
+	case WEIR__PG_ACQUIRE:
+	case WEIR__PG_JOIN:
+		add_acquire(pg, values, question->calls[0]->op);
+		break;
+	case WEIR__PG_RELEASE:
+	case WEIR__PG_LEAVE:
+		add_release(pg, values, question->calls[0]);
+		break;
+	default:
+		add_text(values, pg->pooled ? NULL : pg->server);
+		add_number(values, weir__tell_caution(&pg->primary));
+		add_rest(pg, values, question);
+		break;
+	}
 }
 
 /* A statement is prepared in a transaction of its own: it must be there whatever becomes of the

@@ -35,26 +35,31 @@ CREATE OR REPLACE FUNCTION @schema@.clock() RETURNS bigint LANGUAGE sql AS $$
 $$;
 
 -- L10: read after the lock was taken. The server's clock may be set back: then it goes on from where it was.
-CREATE OR REPLACE FUNCTION @schema@.look_at_clock(h @schema@.semaphore) RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.look_at_clock(h @schema@.whole) RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
 DECLARE
 	reading bigint := clock();
 BEGIN
 	h.ahead := h.ahead + greatest(h.seen - reading, 0);
 	h.seen := reading;
-	h.first := least(h.first, nullif(h.calm, 0));
 	RETURN h;
 END $$;
 
-CREATE OR REPLACE FUNCTION @schema@.save(h @schema@.semaphore) RETURNS void LANGUAGE plpgsql AS $$
+-- Of one that enter() has read.
+CREATE OR REPLACE FUNCTION @schema@.save(h @schema@.whole) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	p_terms text;
 BEGIN
-	UPDATE semaphore SET server = h.server, permits = h.permits,
-		longest = h.longest, closed = h.closed, wary = h.wary, ahead = h.ahead, seen = h.seen, held = h.held,
-		waiting = h.waiting, low = h.low, fence = h.fence, ticket = h.ticket,
-		front = h.front, first = h.first,
-		calm = CASE WHEN h.waiting > 0 OR h.closed > 0 OR h.wary > h.seen + h.ahead THEN 0 ELSE h.first END, after_wait = h.after_wait,
-		refused = h.refused, expired = h.expired, renewals_failed = h.renewals_failed, slowest = h.slowest,
-		slots = h.slots
+	IF h.waiting = 0 AND h.closed = 0 AND h.wary <= h.seen + h.ahead THEN
+		p_terms := coalesce(h.good, '');
+	END IF;
+	UPDATE semaphore SET state = ROW(h.server, h.permits, h.longest, h.closed, h.wary, h.ahead, h.low, (state).taken, h.ticket,
+			h.front, h.first, h.after_wait, h.refused, h.expired, h.renewals_failed, h.slowest, h.good)::state,
+		slots = h.slots, terms = p_terms,
+		weight = CASE WHEN p_terms <> '' THEN split_part(p_terms, ' ', 2)::integer END,
+		ttl = CASE WHEN p_terms <> '' THEN split_part(p_terms, ' ', 3)::bigint * interval '1 microsecond' END,
+		seen = to_timestamp(h.seen / 1e6), fence = h.fence, sole = NULL, held = nullif(h.held, 0),
+		waiting = nullif(h.waiting, 0), next = NULL, waited = NULL, waits = h.waits
 	WHERE name = h.name;
 END $$;
 
@@ -91,17 +96,25 @@ BEGIN
 END $$;
 
 -- Four classes to each doubling, as weir__wait_class().
-CREATE OR REPLACE FUNCTION @schema@.count_wait(p_sem bigint, wait bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION @schema@.wait_class(wait bigint) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
 	high integer := 64 - position(B'1' IN wait::bit(64)); -- the highest bit that is set
-	p_class integer := CASE WHEN wait < 4 THEN greatest(wait, 0)
-		ELSE least((high - 1) * 4 + (wait >> (high - 2) & 3), 127) END;
+BEGIN
+	RETURN CASE WHEN wait < 4 THEN greatest(wait, 0) ELSE least((high - 1) * 4 + (wait >> (high - 2) & 3), 127) END;
+END $$;
+
+CREATE OR REPLACE FUNCTION @schema@.microseconds(span interval) RETURNS bigint LANGUAGE sql AS $$
+	SELECT (date_part('epoch', span) * 1000000)::bigint
+$$;
+
+CREATE OR REPLACE FUNCTION @schema@.count_wait(p_sem bigint, wait bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	p_class integer := wait_class(wait);
 BEGIN
 	UPDATE wait SET waits = waits + 1 WHERE sem = p_sem AND class = p_class;
 	IF NOT FOUND THEN
 		INSERT INTO wait VALUES (p_sem, p_class, 1);
 	END IF;
-	RETURN true;
 END $$;
 
 -- The next free slot when *slot* was the lowest one and is taken.
@@ -123,7 +136,7 @@ BEGIN
 END $$;
 
 -- L2: the fence rises with each grant, the slot is one that nobody has. *c* has the rest.
-CREATE OR REPLACE FUNCTION @schema@.give(INOUT h @schema@.semaphore, INOUT c @schema@.holder, now bigint, max_hold bigint)
+CREATE OR REPLACE FUNCTION @schema@.give(INOUT h @schema@.whole, INOUT c @schema@.holder, now bigint, max_hold bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
 	h.held := h.held + c.weight;
@@ -145,7 +158,7 @@ BEGIN
 END $$;
 
 -- P3, P4: from the head on, as long as they fit. Whatever may change who fits ends here.
-CREATE OR REPLACE FUNCTION @schema@.settle(h @schema@.semaphore, now bigint) RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.settle(h @schema@.whole, now bigint) RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
 DECLARE
 	w waiter;
@@ -177,7 +190,7 @@ BEGIN
 END $$;
 
 -- A lease is over, for whatever reason.
-CREATE OR REPLACE FUNCTION @schema@.drop_holder(h @schema@.semaphore, c @schema@.holder) RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.drop_holder(h @schema@.whole, c @schema@.holder) RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE holder SET token = NULL, request = NULL WHERE sem = c.sem AND slot = c.slot;
@@ -195,7 +208,7 @@ BEGIN
 END $$;
 
 -- L9: drops up to *most* of the leases that are over, and all who have been silent for too long.
-CREATE OR REPLACE FUNCTION @schema@.drop_dead(h @schema@.semaphore, now bigint, most bigint) RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.drop_dead(h @schema@.whole, now bigint, most bigint) RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
 DECLARE
 	c holder;
@@ -224,8 +237,8 @@ END $$;
 -- Brings a semaphore up to date. Another server than the one that answered last under this name may not know every
 -- lease that one has granted; nor may the same one after a crash, if commits did not wait for the disk. Nobody is
 -- granted until the longest of them must be over. caution < 0: somebody knows that nothing was lost.
-CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.semaphore, now bigint, p_server text, caution bigint, most bigint)
-RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.whole, now bigint, p_server text, caution bigint, most bigint)
+RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
 BEGIN
 	IF p_server IS NULL THEN
@@ -243,6 +256,7 @@ BEGIN
 		END IF;
 		PERFORM keep(p_server); -- that from now on something may be lost
 		h.server := p_server;
+		h.good := NULL;
 	END IF;
 	IF now >= h.first THEN
 		h := drop_dead(h, now, most);
@@ -254,36 +268,61 @@ BEGIN
 	RETURN h;
 END $$;
 
--- The row of a semaphore, locked, in which all leases are in rows of their own; its id is NULL if there is none.
-CREATE OR REPLACE FUNCTION @schema@.enter(p_name text) RETURNS @schema@.semaphore LANGUAGE plpgsql AS $$
+-- What the short ways keep in the row of the semaphore becomes rows of its own, and waits are counted.
+CREATE OR REPLACE FUNCTION @schema@.spread(h @schema@.whole) RETURNS @schema@.whole LANGUAGE plpgsql AS $$
 DECLARE
-	h semaphore;
 	c holder;
-	ahead_ bigint;
+	wait interval;
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name FOR UPDATE;
 	IF h.sole IS NOT NULL THEN
 		SELECT h.id, 0, h.sole, h.sole_weight, h.fence, h.sole_expires - h.sole_ttl, h.sole_expires, 0, h.sole_ttl,
-			h.sole_owner, NULL, h.sole_channels INTO c;
+			h.sole_owner, NULL, h.sole_channel INTO c;
 		PERFORM put(c);
-		UPDATE semaphore SET sole = NULL, held = sole_weight, low = 1, slots = B'1', first = least(first, sole_expires),
-			calm = least(calm, sole_expires)
-		WHERE name = p_name RETURNING * INTO h;
+		h.low := 1;
+		h.slots := B'1';
+		h.first := least(h.first, h.sole_expires);
+		h.sole := NULL;
+	END IF;
+	IF h.next IS NOT NULL THEN
+		INSERT INTO waiter VALUES (h.id, h.front, h.next, h.sole_weight, h.sole_ttl, 0, h.next_since, h.next_silent,
+			h.next_owner, NULL, h.next_channel);
+		h.first := least(h.first, h.next_silent);
+		h.next := NULL;
+	END IF;
+	FOREACH wait IN ARRAY h.waits LOOP
+		h.slowest := greatest(h.slowest, microseconds(wait));
+		PERFORM count_wait(h.id, microseconds(wait));
+	END LOOP;
+	h.waits := '{}';
+	PERFORM save(h);
+	RETURN h;
+END $$;
+
+-- The row of a semaphore, locked, in which all leases and all who wait are in rows of their own; its id is NULL if there
+-- is none.
+CREATE OR REPLACE FUNCTION @schema@.enter(p_name text) RETURNS @schema@.whole LANGUAGE plpgsql AS $$
+DECLARE
+	h whole;
+	ahead_ bigint;
+BEGIN
+	SELECT * INTO h FROM whole WHERE name = p_name FOR UPDATE;
+	IF h.sole IS NOT NULL OR h.waits <> '{}' THEN
+		h := spread(h);
 	END IF;
 	ahead_ := h.ahead;
 	h := look_at_clock(h);
 	IF h.ahead > ahead_ THEN
 		-- Also if nothing else is to be written: or the clock would stand still until it is where it was.
-		UPDATE semaphore SET ahead = h.ahead, seen = h.seen WHERE name = p_name;
+		PERFORM save(h);
 	END IF;
 	RETURN h;
 END $$;
 
 -- What every operation begins with.
-CREATE OR REPLACE FUNCTION @schema@.start(p_name text, p_server text, caution bigint) RETURNS @schema@.semaphore
+CREATE OR REPLACE FUNCTION @schema@.start(p_name text, p_server text, caution bigint) RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
 DECLARE
-	h semaphore := enter(p_name);
+	h whole := enter(p_name);
 BEGIN
 	IF h.id IS NULL THEN
 		RETURN h;
@@ -292,7 +331,7 @@ BEGIN
 END $$;
 
 -- The lease of a token. Whoever knows its slot need not look for it.
-CREATE OR REPLACE FUNCTION @schema@.holding(h @schema@.semaphore, p_token uuid, p_slot integer, OUT c @schema@.holder)
+CREATE OR REPLACE FUNCTION @schema@.holding(h @schema@.whole, p_token uuid, p_slot integer, OUT c @schema@.holder)
 LANGUAGE plpgsql AS $$
 BEGIN
 	SELECT * INTO c FROM holder WHERE sem = h.id AND slot = p_slot AND token = p_token;
@@ -303,7 +342,7 @@ END $$;
 
 -- Of a waiter: that it waits; its ticket; and, if it is next, after how long to look again because a lease expires
 -- then; else -1.
-CREATE OR REPLACE FUNCTION @schema@.place(h @schema@.semaphore, p_ticket bigint, now bigint) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION @schema@.place(h @schema@.whole, p_ticket bigint, now bigint) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 BEGIN
 	IF EXISTS (SELECT FROM waiter WHERE sem = h.id AND ticket >= h.front AND ticket < p_ticket) THEN
@@ -324,13 +363,13 @@ BEGIN
 		p_server := whereabouts();
 	END IF;
 	PERFORM keep(p_server);
-	INSERT INTO semaphore (name, server, permits, seen, closed)
-	SELECT p_name, p_server, p_permits, reading,
-		CASE WHEN caution > 0 THEN reading + caution
-			-- If the clock was set back since, not for longer than that.
-			WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + (SELECT max(longest) FROM semaphore))
-			ELSE 0 END
-	FROM store s
+	INSERT INTO semaphore (name, seen, terms, state)
+	SELECT p_name, to_timestamp(reading / 1e6), CASE WHEN c.closed = 0 THEN '' END,
+		ROW(p_server, p_permits, 0, c.closed, 0, 0, 0, 0, 0, 0, 4611686018427387904, 0, 0, 0, 0, 0, NULL)::state
+	FROM store s, LATERAL (SELECT CASE WHEN caution > 0 THEN reading + caution
+		-- If the clock was set back since, not for longer than that.
+		WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + (SELECT max(longest) FROM whole))
+		ELSE 0 END AS closed) c
 	ON CONFLICT DO NOTHING;
 	RETURN FOUND;
 END $$;
@@ -340,7 +379,7 @@ CREATE OR REPLACE FUNCTION @schema@.finish(p_name text, p_server text, caution b
 	p_slot integer, evicted boolean) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
-	h semaphore;
+	h whole;
 	c holder;
 BEGIN
 	h := start(p_name, p_server, caution);

@@ -8,10 +8,11 @@
 -- a row finds room beside the old one, and the next operation on the page removes what is dead. So nothing grows
 -- under churn, whenever the server gets round to a vacuum.
 --
--- A lease is a row of holder; but one that is granted while there is no other may be in the row of the semaphore
--- itself, as its SOLE one, so that most acquires and releases change one row. It has slot 0 and the semaphore's
--- fence, and counts neither in held, low, slots nor in first. Whoever has more to do than the short ways of
--- acquire() and release() first makes it one like all others: see enter() in rules.sql.
+-- A lease is a row of holder, and whoever waits is a row of waiter; but a lease that is granted while there is no other
+-- may be in the row of the semaphore itself, as its SOLE one, and the first to wait for that as the NEXT one, so that
+-- most operations change one row. The sole one has slot 0, the semaphore's fence, and WEIGHT and TTL; the next one
+-- asks for the same, and for all permits there are. Whoever has more to do than the short ways of short.sql first
+-- makes them rows like all others: see enter() in rules.sql.
 
 CREATE TABLE @schema@.store (
 	one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -27,38 +28,53 @@ CREATE UNLOGGED TABLE @schema@.incarnation (
 	id uuid NOT NULL DEFAULT gen_random_uuid()
 );
 
+-- What short ways mostly need not look at. One column, for what an update takes is by the column.
+CREATE TYPE @schema@.state AS (
+	server text, -- that answered last; see whereabouts() in rules.sql
+	permits integer, -- the limit; 0: paused
+	longest bigint, -- the longest TTL ever granted
+	closed bigint, -- nobody is granted before
+	wary bigint, -- until then, a request may come that was given up and sent again
+	ahead bigint, -- what the server's clock was set back by
+	low integer, -- the lowest slot that is free
+	taken integer, -- the slot that was given last
+	ticket bigint, -- the last one given
+	front bigint, -- nobody waits with a lower ticket; the next one's own
+	first bigint, -- nothing in a row of its own expires before
+	after_wait bigint,
+	refused bigint,
+	expired bigint,
+	renewals_failed bigint,
+	slowest bigint, -- the longest wait
+	good text -- the last terms that were found good; see short.sql
+);
+
+-- The times in here are the server's own clock.
 CREATE TABLE @schema@.semaphore (
 	name text COLLATE "C" PRIMARY KEY,
 	id bigint GENERATED ALWAYS AS IDENTITY,
-	server text NOT NULL, -- that answered last; see whereabouts() in rules.sql
-	permits integer NOT NULL, -- the limit; 0: paused
-	longest bigint NOT NULL DEFAULT 0, -- the longest TTL ever granted
-	closed bigint NOT NULL DEFAULT 0, -- nobody is granted before
-	wary bigint NOT NULL DEFAULT 0, -- until then, a request may come that was given up and sent again
-	ahead bigint NOT NULL DEFAULT 0, -- what the server's clock was set back by
-	held integer NOT NULL DEFAULT 0,
-	waiting integer NOT NULL DEFAULT 0,
-	low integer NOT NULL DEFAULT 0, -- the lowest slot that is free
-	taken integer NOT NULL DEFAULT 0, -- the slot that was given last
-	ticket bigint NOT NULL DEFAULT 0, -- the last one given
-	front bigint NOT NULL DEFAULT 0, -- nobody waits with a lower ticket
-	first bigint NOT NULL DEFAULT 4611686018427387904, -- nothing expires before that, or calm if that is less and not 0
-	calm bigint NOT NULL DEFAULT 0, -- until then nobody waits and nothing is to be thought of; 0: there is
-	after_wait bigint NOT NULL DEFAULT 0,
-	refused bigint NOT NULL DEFAULT 0,
-	expired bigint NOT NULL DEFAULT 0,
-	renewals_failed bigint NOT NULL DEFAULT 0,
-	slowest bigint NOT NULL DEFAULT 0, -- the longest wait
-	slots bit varying NOT NULL DEFAULT B'', -- which are taken
+	state @schema@.state NOT NULL,
+	slots bit varying NOT NULL DEFAULT B'', -- which are taken, but for the sole one's
+	terms text, -- those that weight and ttl are of; empty: none; NULL: somebody waits, or something is to be thought of
+	weight integer,
+	ttl interval,
 	-- What changes each time is side by side, for the server logs what is between the first and the last difference.
-	seen bigint NOT NULL DEFAULT 0, -- the server's clock, when it was last looked at
+	seen timestamptz NOT NULL, -- when it was last looked at
 	fence bigint NOT NULL DEFAULT 0, -- the last one given, and so how many there were
-	sole_expires bigint,
-	sole_ttl bigint,
-	sole_weight integer,
+	expires timestamptz,
 	sole uuid, -- the sole lease's token; NULL: there is none, and the rest of it means nothing
-	sole_owner text,
-	sole_channels text
+	owner text,
+	channel text,
+	held integer, -- by leases in rows of their own; NULL: there are none
+	waiting integer, -- in rows of their own; NULL: nobody
+	next uuid, -- the next one's token; NULL: there is none, and the rest of it means nothing
+	next_owner text,
+	next_channel text,
+	next_since timestamptz,
+	next_silent timestamptz, -- gone at this time unless heard of before
+	next_news text, -- what it will be told
+	waited interval, -- how long the last one did that was the next one, unless that is among waits
+	waits interval[] NOT NULL DEFAULT '{}' -- that are not in the table wait yet
 ) WITH (fillfactor = 50);
 
 -- A row for each slot that was ever used; it is free when it has no token.
@@ -104,20 +120,46 @@ CREATE TABLE @schema@.wait (
 	PRIMARY KEY (sem, class)
 ) WITH (fillfactor = 50);
 
+-- Everything about a semaphore, in the semaphore's own time.
+CREATE VIEW @schema@.whole AS
+SELECT name, id, (state).server, (state).permits, (state).longest, (state).closed, (state).wary, (state).ahead,
+	coalesce(held, CASE WHEN sole IS NULL THEN 0 ELSE weight END) AS held,
+	coalesce(waiting, 0) + CASE WHEN next IS NULL THEN 0 ELSE 1 END AS waiting,
+	(state).low, (state).ticket, (state).front, (state).first,
+	(state).after_wait + cardinality(waits) + CASE WHEN waited IS NULL THEN 0 ELSE 1 END AS after_wait,
+	(state).refused, (state).expired,
+	(state).renewals_failed, (state).slowest, -- without waits
+	(state).good, slots,
+	(date_part('epoch', seen) * 1000000)::bigint AS seen, fence, sole, weight AS sole_weight,
+	(date_part('epoch', ttl) * 1000000)::bigint AS sole_ttl,
+	(date_part('epoch', expires) * 1000000)::bigint + (state).ahead AS sole_expires, owner AS sole_owner,
+	channel AS sole_channel, next, next_owner, next_channel,
+	(date_part('epoch', next_since) * 1000000)::bigint + (state).ahead AS next_since,
+	(date_part('epoch', next_silent) * 1000000)::bigint + (state).ahead AS next_silent,
+	CASE WHEN waited IS NULL THEN waits ELSE waits || waited END AS waits
+FROM @schema@.semaphore;
+
 -- All leases, wherever they are.
 CREATE VIEW @schema@.lease AS
-SELECT s.name, s.ahead, c.* FROM @schema@.semaphore s JOIN @schema@.holder c ON c.sem = s.id WHERE c.token IS NOT NULL
+SELECT s.name, (s.state).ahead, c.* FROM @schema@.semaphore s JOIN @schema@.holder c ON c.sem = s.id WHERE c.token IS NOT NULL
 UNION ALL
 SELECT name, ahead, id, 0, sole, sole_weight, fence, sole_expires - sole_ttl, sole_expires, 0, sole_ttl, sole_owner, NULL,
-	sole_channels
-FROM @schema@.semaphore WHERE sole IS NOT NULL;
+	sole_channel
+FROM @schema@.whole WHERE sole IS NOT NULL;
+
+-- All who wait, likewise.
+CREATE VIEW @schema@.queue AS
+SELECT s.name, (s.state).ahead, w.* FROM @schema@.semaphore s JOIN @schema@.waiter w ON w.sem = s.id
+UNION ALL
+SELECT name, ahead, id, front, next, sole_weight, sole_ttl, 0, next_since, next_silent, next_owner, NULL, next_channel
+FROM @schema@.whole WHERE next IS NOT NULL;
 
 CREATE VIEW @schema@.status AS
 SELECT name, permits, l.held, round(100.0 * l.held / nullif(permits, 0), 1) AS percent, l.holders, waiting, fence,
 	fence - after_wait AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
-	slowest * interval '1 microsecond' AS longest_wait,
+	greatest(slowest * interval '1 microsecond', (SELECT max(wait) FROM unnest(waits) wait)) AS longest_wait,
 	CASE WHEN closed > 0 THEN to_timestamp((closed - ahead) / 1e6) END AS closed_until
-FROM @schema@.semaphore s, LATERAL (SELECT coalesce(sum(weight), 0)::integer AS held, count(*) AS holders
+FROM @schema@.whole s, LATERAL (SELECT coalesce(sum(weight), 0)::integer AS held, count(*) AS holders
 	FROM @schema@.lease WHERE lease.name = s.name) l;
 
 CREATE VIEW @schema@.holders AS
@@ -129,6 +171,6 @@ FROM @schema@.lease
 WHERE to_timestamp((expires - ahead) / 1e6) > clock_timestamp();
 
 CREATE VIEW @schema@.waiters AS
-SELECT s.name, row_number() OVER (PARTITION BY w.sem ORDER BY w.ticket) AS position, w.owner, w.weight,
-	to_timestamp((w.since - s.ahead) / 1e6) AS since, w.request AS request_id
-FROM @schema@.semaphore s JOIN @schema@.waiter w ON w.sem = s.id;
+SELECT name, row_number() OVER (PARTITION BY sem ORDER BY ticket) AS position, owner, weight,
+	to_timestamp((since - ahead) / 1e6) AS since, request AS request_id
+FROM @schema@.queue;

@@ -18,7 +18,7 @@ BEGIN
 	SELECT * INTO s FROM store;
 	version := s.version;
 	IF s.identity <> identity_ THEN
-		SELECT max(longest) INTO longest_ FROM semaphore WHERE longest > 0;
+		SELECT max(longest) INTO longest_ FROM whole WHERE longest > 0;
 		UPDATE store SET identity = identity_, closed = greatest(closed, clock() + longest_)
 		WHERE identity <> identity_;
 	ELSIF s.closed > 0 AND s.closed <= clock() THEN
@@ -41,7 +41,7 @@ CREATE OR REPLACE FUNCTION @schema@.set_limit(p_name text, p_server text, cautio
 	p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore;
+	h whole;
 	w waiter;
 	now bigint;
 BEGIN
@@ -51,6 +51,7 @@ BEGIN
 	END IF;
 	now := h.seen + h.ahead;
 	h.permits := p_limit;
+	h.good := NULL;
 	FOR w IN SELECT * FROM waiter WHERE sem = h.id AND p_limit > 0 AND weight > p_limit ORDER BY ticket LOOP
 		DELETE FROM waiter WHERE sem = h.id AND ticket = w.ticket;
 		h.waiting := h.waiting - 1;
@@ -68,7 +69,7 @@ CREATE OR REPLACE FUNCTION @schema@.request(p_name text, p_server text, caution 
 	p_request text, p_channel text, p_token uuid, again bigint) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore;
+	h whole;
 	c holder;
 	w waiter;
 	now bigint;
@@ -133,6 +134,9 @@ BEGIN
 		c.channels := p_channel;
 		given := give(h, c, now, p_max_hold);
 		h := given.h;
+		IF p_request IS NULL AND p_max_hold = 0 AND p_server IS NOT NULL THEN
+			h.good := concat_ws(' ', p_limit, p_weight, p_ttl, p_server);
+		END IF;
 		answer := lease(given.c, now);
 	ELSIF silence = 0 THEN
 		h.refused := h.refused + 1;
@@ -160,8 +164,8 @@ CREATE OR REPLACE FUNCTION @schema@.poll(p_name text, p_server text, caution big
 	tokens uuid[]) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore := enter(p_name);
-	kept semaphore := h;
+	h whole := enter(p_name);
+	kept whole := h;
 	c holder;
 	now bigint;
 	p_ticket bigint;
@@ -199,7 +203,7 @@ CREATE OR REPLACE FUNCTION @schema@.withdraw(p_name text, p_server text, caution
 	p_token uuid, timed_out integer, p_channel text) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore;
+	h whole;
 	c holder;
 	w waiter;
 	now bigint;
@@ -233,7 +237,7 @@ CREATE OR REPLACE FUNCTION @schema@.renew(p_name text, p_server text, caution bi
 	p_slot integer, p_ttl bigint) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore;
+	h whole;
 	c holder;
 	now bigint;
 	until bigint;
@@ -275,7 +279,7 @@ CREATE OR REPLACE FUNCTION @schema@.reap(p_server text, caution bigint, most big
 RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 DECLARE
-	h semaphore;
+	h whole;
 	due text;
 	reaped_ bigint := 0;
 	before bigint;
@@ -288,8 +292,10 @@ BEGIN
 		END IF;
 	END IF;
 	-- In the order of names, as every transaction that locks several.
-	FOR due IN SELECT name FROM semaphore
-		WHERE first <= reading + ahead OR (sole IS NOT NULL AND sole_expires <= reading + ahead) ORDER BY name
+	FOR due IN SELECT name FROM whole
+		WHERE first <= reading + ahead OR (sole IS NOT NULL AND sole_expires <= reading + ahead)
+			OR (next IS NOT NULL AND next_silent <= reading + ahead)
+		ORDER BY name
 	LOOP
 		EXIT WHEN reaped_ >= most;
 		h := enter(due);
@@ -318,26 +324,32 @@ RETURNS TABLE (kind integer, numbers bigint[], token uuid, owner text, request t
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-	h semaphore;
+	h whole;
 	now bigint;
 BEGIN
-	SELECT * INTO h FROM semaphore WHERE name = p_name;
+	SELECT * INTO h FROM whole WHERE name = p_name;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
-	IF now >= h.first OR (h.closed > 0 AND now >= h.closed) OR (h.sole IS NOT NULL AND now >= h.sole_expires) THEN
+	IF now >= h.first OR (h.closed > 0 AND now >= h.closed) OR (h.sole IS NOT NULL AND now >= h.sole_expires)
+		OR (h.next IS NOT NULL AND now >= h.next_silent)
+	THEN
 		h := start(p_name, p_server, caution);
 		now := h.seen + h.ahead;
 		PERFORM save(h);
 	END IF;
 	RETURN QUERY SELECT * FROM (
-	SELECT 0 AS kind, ARRAY[now, s.permits, s.held + CASE WHEN s.sole IS NULL THEN 0 ELSE s.sole_weight END,
-		(SELECT count(*) FROM lease l WHERE l.name = p_name), s.waiting, s.fence, s.fence - s.after_wait, s.after_wait, s.refused, s.expired,
-		s.renewals_failed, s.slowest] AS numbers, NULL::uuid, NULL::text, NULL::text
-	FROM semaphore s WHERE s.name = p_name
-	UNION ALL SELECT 1, ARRAY[class, waits], NULL, NULL, NULL FROM wait WHERE sem = h.id
+	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, (SELECT count(*) FROM lease l WHERE l.name = p_name), s.waiting, s.fence,
+		s.fence - s.after_wait, s.after_wait, s.refused, s.expired, s.renewals_failed,
+		greatest(s.slowest, (SELECT max(microseconds(wait)) FROM unnest(s.waits) wait))] AS numbers,
+		NULL::uuid, NULL::text, NULL::text
+	FROM whole s WHERE s.name = p_name
+	UNION ALL SELECT 1, ARRAY[class, sum(waits)::bigint], NULL, NULL, NULL FROM (
+		SELECT class, waits FROM wait WHERE sem = h.id
+		UNION ALL SELECT wait_class(microseconds(wait)), 1 FROM whole s, unnest(s.waits) wait WHERE s.name = p_name) AS w
+		GROUP BY class
 	UNION ALL SELECT 2, ARRAY[c.weight, c.slot, c.fence, c.since, c.expires, c.hard_end, c.ttl], c.token, c.owner, c.request
 	FROM lease c WHERE c.name = p_name
-	UNION ALL SELECT 3, ARRAY[w.weight, w.ticket, w.since], w.token, w.owner, w.request FROM waiter w WHERE w.sem = h.id
+	UNION ALL SELECT 3, ARRAY[w.weight, w.ticket, w.since], w.token, w.owner, w.request FROM queue w WHERE w.name = p_name
 	) AS every ORDER BY every.kind, every.numbers[2];
 END $$;
 
@@ -345,8 +357,8 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.admit(role text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA @schema@ TO %I', role);
-	EXECUTE format('GRANT EXECUTE ON FUNCTION @schema@.hello, @schema@.ensure, @schema@.set_limit, @schema@.acquire, @schema@.request,
-		@schema@.poll, @schema@.withdraw, @schema@.renew, @schema@.release, @schema@.evict, @schema@.reap, @schema@.names,
+	EXECUTE format('GRANT EXECUTE ON FUNCTION @schema@.hello, @schema@.ensure, @schema@.set_limit, @schema@.acquire, @schema@.join_in, @schema@.request,
+		@schema@.poll, @schema@.withdraw, @schema@.renew, @schema@.release, @schema@.leave, @schema@.evict, @schema@.reap, @schema@.names,
 		@schema@.list TO %I', role);
 END $$;
 
