@@ -15,4 +15,10 @@ int weir__futex_wait(const uint32_t *word, uint32_t expected, weir_time deadline
  * already, and a stranger who sleeps there now sees a wake-up for no reason. */
 void weir__futex_wake(const uint32_t *word, int count);
 
+/* Likewise for many who sleep at one word, each with a bit: all are woken whose bits are among
+ * these. None may be 0. */
+int weir__futex_wait_bits(const uint32_t *word, uint32_t expected, weir_time deadline,
+			  uint32_t bits);
+void weir__futex_wake_bits(const uint32_t *word, uint32_t bits);
+
 #endif

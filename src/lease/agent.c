@@ -40,11 +40,11 @@ static bool serve(struct weir__agent *agent)
 
 /* Whoever was answered often asks again at once, and telling an agent that sleeps costs more than
  * all else that passes between the two. So after a batch it looks out for a while, as long as a
- * sleep and a wake-up would have cost; half as long whenever that was in vain. */
+ * sleep and a wake-up would have cost, if that is of use: see base/habit.h. */
 static void linger(struct weir__agent *agent)
 {
 	uint32_t asked = WEIR__LOAD(&agent->asked, __ATOMIC_RELAXED);
-	uint32_t length = agent->lingers++ % 32 == 0 ? LINGER : agent->linger;
+	uint32_t length = habit_length(&agent->lingering, LINGER);
 	bool success = false;
 
 	agent->lately = false;
@@ -54,7 +54,7 @@ static void linger(struct weir__agent *agent)
 		success = WEIR__LOAD(&agent->asked, __ATOMIC_RELAXED) != asked;
 	}
 	weir__lock(&agent->lock);
-	agent->linger = success ? LINGER : agent->linger / 2;
+	habit_learn(&agent->lingering, success, LINGER);
 }
 
 /* Whether descriptors have something to say. */

@@ -3,14 +3,18 @@
 #ifndef WEIR_LEASE_AGENT_STATE_H
 #define WEIR_LEASE_AGENT_STATE_H
 
+#include "base/habit.h"
 #include "base/poller.h"
 #include "base/worker.h"
 #include "lease/agent.h"
+#include "lease/glance.h"
 
 struct weir__op_queue {
 	struct weir__op *first;
 	struct weir__op *last;
 };
+
+enum { WEIR__ROOMS = 8 };
 
 struct weir__agent {
 	/* Guards all that follows and is not said to be otherwise. Nothing of an engine is called
@@ -36,14 +40,21 @@ struct weir__agent {
 	bool asleep;
 	weir_time wakes_at; /* while asleep */
 	bool lately;        /* it has served since it last slept or lingered */
-	uint32_t lingers;
-	uint32_t linger;
+	struct weir__habit lingering;
 	uint32_t turns;
 
 	/* timer.c */
 	struct weir__heap timers;
 	struct weir__timer *firing;
 	uint32_t fired; /* a futex: how many functions of timers have returned */
+
+	/* tell.c: where threads sleep that are to be told. */
+	struct {
+		uint32_t news;  /* a futex: how often somebody there was told */
+		uint32_t taken; /* bits: the places that somebody has; without the lock */
+		uint32_t tell;  /* bits: who is to be told; in the role */
+	} rooms[WEIR__ROOMS];
+	bool any_to_tell; /* in the role */
 
 	/* role.c: the role. */
 	bool taken;
@@ -53,13 +64,14 @@ struct weir__agent {
 
 	/* role.c: descriptors. */
 	struct weir__poller watching;
-	uint32_t watches;    /* in the role */
-	uint32_t unwatched;  /* how many have ended; read without the role, too */
-	bool led;            /* somebody who waits for an answer waits for them */
-	bool deaf;           /* the thread's poller is not told of them */
-	uint32_t leads;      /* how often somebody has led */
-	uint32_t leads_seen; /* when the thread last went to sleep */
-	uint32_t followers;  /* others that wait for answers */
+	uint32_t watches;           /* in the role */
+	uint32_t unwatched;         /* how many have ended; read without the role, too */
+	bool led;                   /* somebody who waits for an answer waits for them */
+	bool deaf;                  /* the thread's poller is not told of them */
+	uint32_t leads;             /* how often somebody has led */
+	uint32_t leads_seen;        /* when the thread last went to sleep */
+	uint32_t followers;         /* others that wait for answers */
+	struct weir__glance glance; /* whoever leads */
 	uint32_t company; /* CROWD when there were others, less one for each time there were not */
 };
 
@@ -75,6 +87,10 @@ void weir__role_borrow(struct weir__agent *agent, struct weir__op *op);
 /* In the role: calls the functions of descriptors that have something to say, unless somebody else
  * does that. */
 void weir__role_look(struct weir__agent *agent);
+
+/* In the role: until the second call, those who are to be told are only noted. Then all are. */
+void weir__agent_hold_back(struct weir__agent *agent);
+void weir__agent_tell_all(struct weir__agent *agent);
 
 /* In the agent's thread, with the lock held: until when to sleep, if there is nothing to do before
  * `time`. */

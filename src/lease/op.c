@@ -4,18 +4,19 @@
 #include <errno.h>
 #include <weir/task.h>
 
-#include "base/futex.h"
 #include "lease/agent.h"
 
 void weir__op_wake(struct weir__op *op)
 {
 	struct weir__agent *agent = op->agent;
+	uint32_t place = op->place;
 	uint32_t before = WEIR__XCHG(&op->progress, WEIR__ANSWERED, __ATOMIC_ACQ_REL);
 
 	if (before == WEIR__WAITED_FOR)
 		(void)weir_sem_release(&op->answered, 1);
 	else if (before == WEIR__SLEPT_FOR)
-		weir__futex_wake(&op->progress, 1); /* only its address; it may be gone */
+		weir__agent_tell(agent, place,
+				 &op->progress); /* only its address; it may be gone */
 	else if (before == WEIR__LED_FOR)
 		weir__agent_call_leader(agent, op); /* as well */
 }
@@ -30,14 +31,14 @@ static bool is_slept_for(const struct weir__op *op)
 static int sleep_for(struct weir__op *op, weir_time deadline)
 {
 	uint32_t progress = WEIR__ASKED;
+	int result = 0;
 
+	op->place = weir__agent_lie_down(op->agent);
 	(void)WEIR__CAS(&op->progress, &progress, WEIR__SLEPT_FOR, __ATOMIC_ACQ_REL);
-	while (!weir__op_is_answered(op)) {
-		if (weir__futex_wait(&op->progress, WEIR__SLEPT_FOR, deadline) == -ETIMEDOUT &&
-		    !weir__op_is_answered(op))
-			return -ETIMEDOUT;
-	}
-	return 0;
+	while (result != -ETIMEDOUT && !weir__op_is_answered(op))
+		result = weir__agent_sleep(op->agent, op, deadline);
+	weir__agent_get_up(op->agent, op->place);
+	return weir__op_is_answered(op) ? 0 : -ETIMEDOUT;
 }
 
 /* Whether there is something to wait for: a semaphore without a permit, that the answerer will
