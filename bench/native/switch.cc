@@ -69,7 +69,7 @@ struct weir_switch {
 	static void to_and_fro(void *)
 	{
 		for (;;)
-			weir__context_switch(&there, here);
+			weir__context_switch(&there, here, 0);
 	}
 
 	static void prepare()
@@ -79,7 +79,7 @@ struct weir_switch {
 
 	static void round_trip()
 	{
-		weir__context_switch(&here, there);
+		weir__context_switch(&here, there, 0);
 	}
 };
 

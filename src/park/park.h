@@ -41,8 +41,8 @@ struct weir__parker {
 	/* 0: notified. -ETIMEDOUT, -ECANCELED: gave up, and may still be notified at any time. */
 	int (*park)(struct weir__parking *parking, weir_time deadline,
 		    enum weir__patience patience);
-	/* Notifies, from any thread. */
-	void (*unpark)(struct weir__parking *parking);
+	/* Notifies, from any thread. 0, so that a function which returns that can end with it. */
+	int (*unpark)(struct weir__parking *parking);
 	/* Who it is, for weir__park_who; NULL: the thread. */
 	uint64_t (*who)(const void *self);
 	uint32_t begin; /* the word of a new parking: EMPTY, or PARKED */
@@ -101,10 +101,10 @@ static inline int weir__park(struct weir__parking *parking, weir_time deadline,
 	return parking->parker->park(parking, deadline, patience);
 }
 
-/* Ends the wait. Called exactly once for each parking that the other side found. */
-static inline void weir__unpark(struct weir__parking *parking)
+/* Ends the wait. Called exactly once for each parking that the other side found. 0. */
+static inline int weir__unpark(struct weir__parking *parking)
 {
-	parking->parker->unpark(parking);
+	return parking->parker->unpark(parking);
 }
 
 /* For a function that mostly parks before it returns to the caller of the library: it returns by a
@@ -151,8 +151,8 @@ static inline uint64_t weir__park_ticks(void)
 }
 
 /* Starts a wait of whoever calls, and sets all members but the message. The caller may add what it
- * is for. */
-static inline void weir__parking_init(struct weir__parking *parking)
+ * is for. `now` is weir__park_ticks(). */
+static inline void weir__parking_init_at(struct weir__parking *parking, uint64_t now)
 {
 	const struct weir__parker *parker = weir__parks_as.parker;
 
@@ -161,9 +161,14 @@ static inline void weir__parking_init(struct weir__parking *parking)
 	parking->word = parker->begin;
 	parking->parker = parker;
 	parking->self = weir__parks_as.self;
-	parking->since = weir__park_ticks();
+	parking->since = now;
 	parking->kind = NULL;
 	parking->object = NULL;
+}
+
+static inline void weir__parking_init(struct weir__parking *parking)
+{
+	weir__parking_init_at(parking, weir__park_ticks());
 }
 
 #endif

@@ -87,11 +87,12 @@ static int thread_park(struct weir__parking *parking, weir_time deadline,
 	}
 }
 
-static void thread_unpark(struct weir__parking *parking)
+static int thread_unpark(struct weir__parking *parking)
 {
 	/* The exchange lets the waiter go: from here on only its address is used. */
 	if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_RELEASE) == WEIR__PARKED)
 		weir__futex_wake(&parking->word, 1);
+	return 0;
 }
 
 const struct weir__parker weir__thread_parker = {

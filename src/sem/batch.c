@@ -86,7 +86,7 @@ bool weir__batch_tell(struct weir__batch batch, const struct weir_waiter *own)
 		if (waiter == own) {
 			own_seen = true;
 		} else if (!waiter->wake) {
-			weir__unpark(&((struct weir__parked *)(void *)waiter)->parking);
+			(void)weir__unpark(&((struct weir__parked *)(void *)waiter)->parking);
 		} else {
 			leave_note(waiter);
 			noted = true;

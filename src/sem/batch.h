@@ -46,15 +46,22 @@ static inline void batch_add(struct weir__batch *batch, struct weir_waiter *wait
 /* Tells them all, in order, but for `own`: that one belongs to the caller. Whether it was there. */
 bool weir__batch_tell(struct weir__batch batch, const struct weir_waiter *own);
 
-/* The same without an own one; mostly there is one that parks, or none. */
+/* The same of one. 0. */
+static inline int tell_one(struct weir_waiter *waiter)
+{
+	if (WEIR__LIKELY(!waiter->wake))
+		return weir__unpark(&((struct weir__parked *)(void *)waiter)->parking);
+	(void)weir__batch_tell((struct weir__batch){ waiter, waiter }, NULL);
+	return 0;
+}
+
+/* The same without an own one. */
 static inline void batch_tell(struct weir__batch batch)
 {
-	struct weir_waiter *first = batch.first;
-
-	if (!first)
+	if (!batch.first)
 		return;
-	if (first == batch.last && !first->wake)
-		weir__unpark(&((struct weir__parked *)(void *)first)->parking);
+	if (batch.first == batch.last)
+		(void)tell_one(batch.first);
 	else
 		(void)weir__batch_tell(batch, NULL);
 }

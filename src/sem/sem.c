@@ -12,8 +12,9 @@
  * its head does not fit. And hence a release never waits for anybody, which is what lets a signal
  * handler call it.
  *
- * It has two short ways, which leave it to settle() if their one step fails: enter() of a waiter
- * that changes nothing for those before it, and hand_over() of just what came back to the head.
+ * It has two short ways, for a semaphore of which all permits are held, and leave it to settle() if
+ * a step of theirs fails: join() of a waiter, who changes nothing for those before it, and
+ * hand_over() of just what came back to the head.
  *
  * P6, who may touch what after that step:
  *     - the semaphore: nobody. Whoever was granted may free it. What is left is a wake-up by
@@ -25,12 +26,12 @@
  * takes the lock and looks whether it is still in the queue. Then it is taken out and nothing has
  * happened. Otherwise its wait had been decided before, and it will be told: see acquire_parked().
  */
-#include "base/cpu.h"
 #include "base/futex.h"
 #include "base/hot.h"
 #include "base/print.h"
 #include "sem/batch.h"
 #include "sem/heap.h"
+#include "sem/lock.h"
 #include "sem/trace.h"
 #include "sem/word.h"
 
@@ -43,150 +44,18 @@ extern inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
 
-/* A part of several slow paths, which are short: calls would cost a third of the whole. */
-#define PART static inline __attribute__((always_inline))
-
-enum {
-	LOCK_SPINS = 100,
-	/* Up to this place in the queue a grant is expected soon. */
-	NEAR = 16,
-	/* So many are not all in a cache, and none of them watches. */
-	MANY = 256,
-};
-
-/* The half of the word with LOCK and SLEEP in it. While LOCK is set it holds nothing else. */
-static const uint32_t *lock_half(const struct weir_sem *sem)
-{
-	return (const uint32_t *)(const void *)&sem->word +
-	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 1 : 0);
-}
-
-/* Takes the lock if it is free, given the word as it was last seen; else *word is what was found.
- */
-PART bool take_lock(struct weir_sem *sem, uint64_t *word, uint64_t others)
-{
-	uint64_t locked = word_slow(*word) | WEIR__SEM_LOCK | others;
-
-	if ((*word & WEIR__SEM_LOCK) || !WEIR__CAS(&sem->word, word, locked, __ATOMIC_ACQUIRE))
-		return false;
-	*word = locked;
-	return true;
-}
-
-static __attribute__((noinline)) uint64_t wait_for_lock(struct weir_sem *sem, uint64_t word)
-{
-	uint64_t others = 0;
-	int spins = weir__cpu_to_spare() ? LOCK_SPINS : 0;
-
-	while (!take_lock(sem, &word, others)) {
-		if (!(word & WEIR__SEM_LOCK))
-			continue;
-		if (spins > 0) {
-			spins--;
-			WEIR__RELAX();
-			word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-			continue;
-		}
-		if (!(word & WEIR__SEM_SLEEP) &&
-		    !WEIR__CAS(&sem->word, &word, word | WEIR__SEM_SLEEP, __ATOMIC_RELAXED))
-			continue;
-		(void)weir__futex_wait(lock_half(sem), WEIR__SEM_LOCK | WEIR__SEM_SLEEP,
-				       WEIR_NEVER);
-		/* One sleeper is woken at a time and SLEEP is cleared before that. Others may be
-		 * left, so whoever has slept takes the lock with SLEEP set. */
-		others = WEIR__SEM_SLEEP;
-		word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-	}
-	return word;
-}
-
-/* Returns the word that it left. */
-PART uint64_t lock(struct weir_sem *sem)
-{
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-
-	return WEIR__LIKELY(take_lock(sem, &word, 0)) ? word : wait_for_lock(sem, word);
-}
-
-/* From here to settle(): with the lock held. */
-
-static uint32_t limit(const struct weir_sem *sem)
-{
-	return sem->setup & SETUP_LIMIT;
-}
+/* Up to this place in the queue a grant is expected soon. */
+enum { NEAR = 16 };
 
 static struct weir_sem_counted *counted_of(struct weir_sem *sem)
 {
 	return (struct weir_sem_counted *)(void *)sem;
 }
 
-static void push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
-{
-	waiter->next = NULL;
-	waiter->prev = sem->tail;
-	waiter->n = n;
-	waiter->result = 0;
-	if (sem->tail)
-		sem->tail->next = waiter;
-	else
-		sem->head = waiter;
-	sem->tail = waiter;
-	WEIR__POKE(&sem->waiting, sem->waiting + 1);
-}
-
-/* Takes a waiter out. Its own `prev` becomes NULL but it keeps its `next`. The `prev` of the head
- * means nothing, so that a new head need not be fetched to be told that it is one. */
-PART void pull(struct weir_sem *sem, struct weir_waiter *waiter)
-{
-	struct weir_waiter *prev = waiter == sem->head ? NULL : waiter->prev;
-	struct weir_waiter *next = waiter->next;
-
-	if (prev)
-		prev->next = next;
-	else
-		sem->head = next;
-	if (!next)
-		sem->tail = prev;
-	else if (prev)
-		next->prev = prev;
-	if (waiter->prev)
-		waiter->prev = NULL;
-	WEIR__POKE(&sem->waiting, sem->waiting - 1);
-}
-
-static bool is_queued(const struct weir_sem *sem, const struct weir_waiter *waiter)
-{
-	return waiter->prev || sem->head == waiter;
-}
-
-PART void count_wait(struct weir_sem *sem, uint64_t since, uint64_t now)
-{
-	WEIR__POKE(&sem->granted_after_wait, sem->granted_after_wait + 1);
-	/* Two processors' ticks may differ a little: no wait is shorter than none. */
-	if (now <= since)
-		return;
-	WEIR__POKE(&sem->ticks_waited, sem->ticks_waited + now - since);
-	if (now - since > sem->ticks_longest)
-		WEIR__POKE(&sem->ticks_longest, now - since);
-}
-
 static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
 {
 	return sem->head || (sem->setup & (SETUP_CLOSED | SETUP_COUNTED)) || limit(sem) == 0 ||
 	       now_held > limit(sem);
-}
-
-/* Takes the head out; see pull(). */
-PART void pull_head(struct weir_sem *sem, struct weir_waiter *head)
-{
-	struct weir_waiter *next = head->next;
-
-	sem->head = next;
-	if (!next)
-		sem->tail = NULL;
-	if (head->prev)
-		head->prev = NULL;
-	WEIR__POKE(&sem->waiting, sem->waiting - 1);
 }
 
 /* The grant routine: takes `taken` permits for the caller, grants whoever fits, gives the lock
@@ -208,10 +77,8 @@ PART struct weir__batch settle_as(struct weir_sem *sem, uint64_t word, uint32_t 
 				now = weir__park_ticks();
 			count_wait(sem, head->since, now);
 			now_held += head->n;
-			pull_head(sem, head);
+			(void)pull_head(sem, head);
 			batch_add(&batch, head);
-			if (sem->waiting > MANY)
-				batch_expect(sem->head);
 		}
 		if (counted)
 			WEIR__POKE(&counted_of(sem)->peak_held,
@@ -244,6 +111,16 @@ PART struct weir__batch settle(struct weir_sem *sem, uint64_t word, uint32_t tak
 	if (WEIR__UNLIKELY(sem->setup & SETUP_COUNTED))
 		return settle_counted(sem, word, taken, now, batch);
 	return settle_as(sem, word, taken, now, batch, false);
+}
+
+/* The same for one who enters with `waiter`, if he has one, and would return `result`: tells the
+ * others. A release that came meanwhile may have let our own waiter through already: 0. */
+static __attribute__((noinline)) int settle_own(struct weir_sem *sem, uint64_t word, uint32_t taken,
+						const struct weir_waiter *waiter, int result)
+{
+	struct weir__batch batch = settle(sem, word, taken, 0, (struct weir__batch){ NULL, NULL });
+
+	return WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter) ? 0 : result;
 }
 
 PART void settle_and_tell(struct weir_sem *sem, uint64_t word, struct weir__batch batch)
@@ -280,46 +157,28 @@ int weir_sem_init_traced(struct weir_sem_traced *traced, uint32_t permits)
 	return error;
 }
 
-/* Without the lock: 0 when n permits were taken, -EAGAIN or -E2BIG when not, 1 when only the lock
- * can tell. */
-PART int take_free(struct weir_sem *sem, uint32_t n)
+/* Without the lock, given the word as it was last seen: whether n permits could be taken; else
+ * *word is what was found. */
+PART bool take_free(struct weir_sem *sem, uint32_t n, uint64_t *word)
 {
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-
-	while (!(word & WEIR__SEM_SLOW)) {
-		uint64_t free = word >> 32;
-
-		if (n > free)
-			return n > free + word_held(word) ? -E2BIG : -EAGAIN;
-		if (WEIR__CAS(&sem->word, &word, word - WEIR__SEM_FREE(n) + WEIR__SEM_HELD(n),
+	while (WEIR__UNLIKELY(word_has_free(*word, n)))
+		if (WEIR__CAS(&sem->word, word, *word - WEIR__SEM_FREE(n) + WEIR__SEM_HELD(n),
 			      __ATOMIC_ACQUIRE))
-			return 0;
-	}
-	return 1;
+			return true;
+	return false;
 }
 
-/* The end of enter(). */
-static __attribute__((noinline)) int enter_settled(struct weir_sem *sem, uint64_t word,
-						   uint32_t taken, struct weir_waiter *waiter,
-						   int result)
+/* With the lock: takes n permits at once (0), queues the waiter (its place in the queue, from 1) or
+ * refuses (an error); without a waiter, -EAGAIN instead of queueing. */
+static __attribute__((noinline)) int enter_locked(struct weir_sem *sem, uint64_t word, uint32_t n,
+						  struct weir_waiter *waiter)
 {
-	struct weir__batch batch = settle(sem, word, taken, 0, (struct weir__batch){ NULL, NULL });
-
-	/* A release that came meanwhile may have let our own waiter through already. */
-	return WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter) ? 0 : result;
-}
-
-/* Takes n permits at once (0), queues the waiter (its place in the queue, from 1) or refuses (an
- * error); without a waiter, -EAGAIN instead of queueing. */
-PART int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
-{
-	uint64_t word = lock(sem);
 	uint32_t taken = 0;
 	int result;
 
-	if (WEIR__UNLIKELY(sem->setup & SETUP_CLOSED)) {
+	if (sem->setup & SETUP_CLOSED) {
 		result = -ESHUTDOWN;
-	} else if (WEIR__UNLIKELY(n > (limit(sem) > 0 ? limit(sem) : WEIR_SEM_MAX))) {
+	} else if (n > (limit(sem) > 0 ? limit(sem) : WEIR_SEM_MAX)) {
 		result = -E2BIG; /* paused, it waits for a limit that is not known yet */
 	} else if (!sem->head && word_locked_held(word) + n <= limit(sem)) {
 		taken = n;
@@ -328,18 +187,48 @@ PART int enter(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter)
 			WEIR__POKE(&counted_of(sem)->granted_at_once,
 				   counted_of(sem)->granted_at_once + 1);
 	} else if (waiter) {
-		push(sem, waiter, n);
-		result = (int)sem->waiting;
-		/* The short way of settle(): nobody fits who did not before, and the queue is not
-		 * empty. */
-		if (WEIR__LIKELY(
-			    !(word & WEIR__SEM_SLEEP) &&
-			    WEIR__CAS(&sem->word, &word, word - WEIR__SEM_LOCK, __ATOMIC_ACQ_REL)))
-			return result;
+		result = (int)push(sem, waiter, n);
 	} else {
 		result = -EAGAIN;
 	}
-	return enter_settled(sem, word, taken, waiter, result);
+	return settle_own(sem, word, taken, waiter, result);
+}
+
+/* How far the short way in led. */
+enum way {
+	QUEUED,    /* at *place, from 1 */
+	UNSETTLED, /* the same, but the lock is held; *word is what it was taken with */
+	LOCKED,    /* only the lock was taken; the same */
+	NOTHING,   /* has happened */
+};
+
+/* The short way in. If all permits are held, n are not free: the waiter joins the queue, and nobody
+ * fits who did not before. `word` and `setup` are what was last seen. */
+PART enum way join(struct weir_sem *sem, uint64_t *word, uint32_t setup, uint32_t n,
+		   struct weir_waiter *waiter, int *place)
+{
+	uint64_t full = word_full(setup);
+
+	if (WEIR__UNLIKELY(*word != full && *word != word_full_alone(setup)) ||
+	    WEIR__UNLIKELY(n > (setup & SETUP_LIMIT)) ||
+	    WEIR__UNLIKELY(!WEIR__CAS(&sem->word, word, full | WEIR__SEM_LOCK, __ATOMIC_ACQUIRE)))
+		return NOTHING;
+	*word = full | WEIR__SEM_LOCK;
+	if (WEIR__UNLIKELY(sem->setup != setup))
+		return LOCKED;
+	*place = (int)push(sem, waiter, n);
+	if (WEIR__UNLIKELY(!WEIR__CAS(&sem->word, word, full, __ATOMIC_ACQ_REL)))
+		return UNSETTLED;
+	return QUEUED;
+}
+
+/* The rest of the way: returns as enter_locked(). */
+static __attribute__((noinline)) int enter(enum way way, struct weir_sem *sem, uint64_t word,
+					   uint32_t n, struct weir_waiter *waiter, int place)
+{
+	if (way == UNSETTLED)
+		return settle_own(sem, word, 0, waiter, place);
+	return enter_locked(sem, way == LOCKED ? word : lock(sem), n, waiter);
 }
 
 /* Takes the waiter out of the queue if it is still there, and says so. */
@@ -357,47 +246,19 @@ PART bool leave(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t *coun
 	return queued;
 }
 
-/* Grants whoever fits, `first` included that has `taken` permits already, and tells them. */
-static __attribute__((noinline)) void grant(struct weir_sem *sem, uint64_t word, uint32_t taken,
-					    struct weir_waiter *first)
+/* Grants whoever fits, `first` included that has `taken` permits already, and tells them. 0, as
+ * from all functions that follow: so each can end with the next, and has no frame to leave. */
+static __attribute__((noinline)) int grant(struct weir_sem *sem, uint64_t word, uint32_t taken,
+					   struct weir_waiter *first)
 {
 	batch_tell(
 		settle(sem, word, taken, weir__park_ticks(), (struct weir__batch){ first, first }));
+	return 0;
 }
 
-/* After a release of n that took the lock: `before` is the word as it was found, `word` as it is
- * now.
- *
- * The short way of settle(): if all permits were held, and the head wants as many as came back, all
- * are held again, and so nobody else fits. The word is then what it was, unless nobody is left in
- * the queue. One comparison says that no permit was free or owed, and that the semaphore is neither
- * closed nor counted: those bits of the set-up have no place in a word. */
-PART void hand_over(struct weir_sem *sem, uint64_t before, uint64_t word, uint32_t n)
+/* `word` is what was last seen. */
+static __attribute__((noinline)) int give_back(struct weir_sem *sem, uint32_t n, uint64_t word)
 {
-	struct weir_waiter *head = sem->head;
-
-	if (WEIR__UNLIKELY(before != (WEIR__SEM_SLOW | WEIR__SEM_FREE(sem->setup)) ||
-			   head->n != n)) {
-		grant(sem, word, 0, NULL);
-		return;
-	}
-	/* The clock is read while the waiter's cache lines are on their way. */
-	batch_expect(head);
-	count_wait(sem, head->since, weir__park_ticks());
-	pull_head(sem, head);
-	if (sem->waiting > MANY)
-		batch_expect(sem->head);
-	if (WEIR__LIKELY(WEIR__CAS(&sem->word, &word,
-				   sem->head ? before : WEIR__SEM_HELD(limit(sem)),
-				   __ATOMIC_ACQ_REL)))
-		batch_tell((struct weir__batch){ head, head });
-	else
-		grant(sem, word, n, head);
-}
-
-PART int give_back(struct weir_sem *sem, uint32_t n)
-{
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 	uint64_t next;
 
 	if (n == 0)
@@ -413,9 +274,38 @@ PART int give_back(struct weir_sem *sem, uint32_t n)
 
 	/* If somebody else has the lock, our permits are theirs to grant and we are done. Otherwise
 	 * the lock came with the same step. */
-	if ((word & WEIR__SEM_SLOW) && !(word & WEIR__SEM_LOCK))
-		hand_over(sem, word, next, n);
-	return 0;
+	if (!(word & WEIR__SEM_SLOW) || (word & WEIR__SEM_LOCK))
+		return 0;
+	return grant(sem, next, 0, NULL);
+}
+
+/* The short way out, of a release of n that took the lock when all permits were held: if `setup` is
+ * still what it was then. `word` is what it left.
+ *
+ * If the head wants as many as came back, all are held again, and so nobody else fits. The word is
+ * then what it was, unless nobody is left in the queue. */
+PART int hand_over(struct weir_sem *sem, uint32_t setup, uint64_t word, uint32_t n, uint64_t now)
+{
+	struct weir_waiter *head = sem->head;
+	struct weir_waiter *next;
+
+	if (WEIR__UNLIKELY(sem->setup != setup || head->n != n))
+		return grant(sem, word, 0, NULL);
+	count_wait(sem, head->since, now);
+	next = pull_head(sem, head);
+	if (WEIR__UNLIKELY(!WEIR__CAS(&sem->word, &word,
+				      next ? word_full(setup) : word_full_alone(setup),
+				      __ATOMIC_ACQ_REL)))
+		return grant(sem, word, n, head);
+	return tell_one(head);
+}
+
+/* By one who must look up the time: that is done while the head's cache lines are on their way. */
+static __attribute__((noinline)) int hand_over_timed(struct weir_sem *sem, uint32_t setup,
+						     uint64_t word, uint32_t n)
+{
+	batch_expect(sem->head);
+	return hand_over(sem, setup, word, n, weir__ticks());
 }
 
 static void describe(const void *object, char *text, size_t size)
@@ -427,11 +317,18 @@ static void describe(const void *object, char *text, size_t size)
 		     stats.limit, stats.waiting);
 }
 
+/* Which one it waits for. */
+static struct weir_sem *sem_of(const struct weir__parked *self)
+{
+	return (struct weir_sem *)(uintptr_t)self->parking.object;
+}
+
 static const struct weir__kind kind = { .describe = describe, .holders = weir__trace_holders };
 
 /* After a wait that ended with `result`, an error, on the waiter's side. */
-static WEIR__COLD int give_up(struct weir_sem *sem, struct weir__parked *self, int result)
+static WEIR__COLD int give_up(struct weir__parked *self, int result)
 {
+	struct weir_sem *sem = sem_of(self);
 	uint32_t n = self->waiter.n;
 
 	if (leave(sem, &self->waiter, result == -ETIMEDOUT ? &sem->timed_out : &sem->cancelled))
@@ -442,46 +339,68 @@ static WEIR__COLD int give_up(struct weir_sem *sem, struct weir__parked *self, i
 	 * deadline; a cancelled task cannot keep it and passes it on. */
 	(void)weir__park(&self->parking, WEIR_NEVER, WEIR__MUST);
 	if (result == -ECANCELED && self->waiter.result == 0)
-		(void)give_back(sem, n);
+		(void)give_back(sem, n, WEIR__LOAD(&sem->word, __ATOMIC_RELAXED));
 	else
 		result = self->waiter.result;
 	return result;
 }
 
-/* As enter(), for the calling thread or task. */
-PART int enter_parked(struct weir_sem *sem, uint32_t n, struct weir__parked *self)
+/* The end of an acquire: waits, unless `place` says that there is no need. */
+PART int wait_at(int place, struct weir__parked *self, weir_time deadline)
 {
-	weir__parking_init(&self->parking);
-	self->parking.kind = &kind;
-	self->parking.object = sem;
-	self->waiter.wake = NULL;
-	self->waiter.since = self->parking.since;
-	return enter(sem, n, &self->waiter);
+	int result;
+
+	if (WEIR__UNLIKELY(place <= 0))
+		return place;
+	result = weir__park(&self->parking, deadline, place <= NEAR ? WEIR__WATCH : WEIR__SLEEP);
+	return WEIR__LIKELY(result == 0) ? self->waiter.result : give_up(self, result);
 }
 
-/* Queues the calling thread or task and parks it. */
+static WEIR__COLD int enter_and_wait(enum way way, uint64_t word, int place,
+				     struct weir__parked *self, uint32_t n, weir_time deadline)
+{
+	place = enter(way, sem_of(self), word, n, &self->waiter, place);
+	return wait_at(place, self, deadline);
+}
+
+/* Queues the calling thread or task and parks it. `word` and `setup` are what was last seen. What
+ * is hardly ever done is done by others who also do the rest: then no register need be kept for
+ * what comes after them, and what this costs is how often it goes to memory. */
 WEIR__HOT WEIR__RETURNS_BY_JUMP static int acquire_parked(struct weir_sem *sem, uint32_t n,
-							  weir_time deadline)
+							  weir_time deadline, uint64_t word,
+							  uint32_t setup, uint64_t now)
 {
 	struct weir__parked self WEIR__UNSET;
-	int result = enter_parked(sem, n, &self);
+	enum way way;
+	int place = 0;
 
-	if (result <= 0)
-		return result;
+	weir__parking_init_at(&self.parking, now);
+	self.parking.kind = &kind;
+	self.parking.object = sem;
+	self.waiter.wake = NULL;
+	self.waiter.since = now;
+	way = join(sem, &word, setup, n, &self.waiter, &place);
+	if (WEIR__UNLIKELY(way != QUEUED))
+		return enter_and_wait(way, word, place, &self, n, deadline);
+	return wait_at(place, &self, deadline);
+}
 
-	result = weir__park(&self.parking, deadline, result <= NEAR ? WEIR__WATCH : WEIR__SLEEP);
-	return WEIR__LIKELY(result == 0) ? self.waiter.result : give_up(sem, &self, result);
+/* By one who must look up the time. */
+static __attribute__((noinline)) int
+acquire_timed(struct weir_sem *sem, uint32_t n, weir_time deadline, uint64_t word, uint32_t setup)
+{
+	return acquire_parked(sem, n, deadline, word, setup, weir__ticks());
 }
 
 /* The same with a semaphore that may be destroyed, or is counted, or both. */
 static WEIR__COLD int acquire_with_care(struct weir_sem *sem, uint32_t n, weir_time deadline,
-					uint32_t setup)
+					uint64_t word, uint32_t setup)
 {
 	int result;
 
 	if (setup & SETUP_HEAP)
 		heap_pin(heap_of(sem));
-	result = acquire_parked(sem, n, deadline);
+	result = acquire_parked(sem, n, deadline, word, setup, weir__park_ticks());
 	if (result == 0 && slots_of(sem, setup))
 		weir__trace_take(slots_of(sem, setup), n);
 	if (setup & SETUP_HEAP)
@@ -491,30 +410,34 @@ static WEIR__COLD int acquire_with_care(struct weir_sem *sem, uint32_t n, weir_t
 
 WEIR__HOT int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
 {
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 	uint32_t setup;
-	int result;
 
-	if (n == 0)
+	if (WEIR__UNLIKELY(n == 0))
 		return -EINVAL;
-	result = take_free(sem, n);
-	if (result == 0 || result == -E2BIG)
-		return result;
+	if (take_free(sem, n, &word))
+		return 0;
 	setup = WEIR__PEEK(&sem->setup);
 	if (WEIR__UNLIKELY(setup & (SETUP_HEAP | SETUP_COUNTED)))
-		return acquire_with_care(sem, n, deadline, setup);
-	return acquire_parked(sem, n, deadline);
+		return acquire_with_care(sem, n, deadline, word, setup);
+	return WEIR__LIKELY(weir__parks_as.ticks) ?
+		       acquire_parked(sem, n, deadline, word, setup, *weir__parks_as.ticks) :
+		       acquire_timed(sem, n, deadline, word, setup);
 }
 
 int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n)
 {
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
 	uint32_t setup = WEIR__PEEK(&sem->setup);
 	int result;
 
 	if (n == 0)
 		return -EINVAL;
-	result = take_free(sem, n);
-	if (result > 0)
-		result = enter(sem, n, NULL);
+	if (take_free(sem, n, &word))
+		return 0;
+	if (!(word & WEIR__SEM_SLOW))
+		return n > (word >> 32) + word_held(word) ? -E2BIG : -EAGAIN;
+	result = enter_locked(sem, lock(sem), n, NULL);
 	if (result == 0 && slots_of(sem, setup))
 		weir__trace_take(slots_of(sem, setup), n);
 	return result;
@@ -523,19 +446,22 @@ int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n)
 int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct weir_waiter *waiter,
 			   weir_wake_fn *wake)
 {
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	enum way way;
+	int place = 0;
 	int result;
 
 	if (n == 0 || !wake || WEIR__LOAD(&waiter->state, __ATOMIC_ACQUIRE) == WAITER_QUEUED)
 		return -EINVAL;
-	result = take_free(sem, n);
-	if (result == 0 || result == -E2BIG)
-		return result;
+	if (take_free(sem, n, &word))
+		return 0;
 
 	waiter->sem = sem;
 	waiter->wake = wake;
 	waiter->since = weir__park_ticks();
 	WEIR__POKE(&waiter->state, WAITER_QUEUED);
-	result = enter(sem, n, waiter);
+	way = join(sem, &word, WEIR__PEEK(&sem->setup), n, waiter, &place);
+	result = WEIR__LIKELY(way == QUEUED) ? place : enter(way, sem, word, n, waiter, place);
 	/* Once it is queued the node belongs to whoever grants. */
 	if (result > 0)
 		return 1;
@@ -553,22 +479,30 @@ int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter)
 	return 0;
 }
 
-/* Before the permits go, for then the semaphore may go, too. */
-static WEIR__COLD void strike_out(const struct weir_sem *sem, uint32_t n, uint64_t *slots)
+/* All that the short way of a release is not for. The permits are struck out before they go, for
+ * then the semaphore may go, too. */
+static WEIR__COLD int release_any(struct weir_sem *sem, uint32_t n, uint32_t setup, uint64_t word)
 {
-	uint64_t held = word_held(WEIR__LOAD(&sem->word, __ATOMIC_RELAXED));
+	uint64_t *slots = slots_of(sem, setup);
 
-	if (n > 0 && n <= held)
-		weir__trace_give(slots, n, held);
+	if (slots && n > 0 && n <= word_held(word))
+		weir__trace_give(slots, n, word_held(word));
+	return give_back(sem, n, word);
 }
 
 WEIR__HOT int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 {
-	uint64_t *slots = slots_of(sem, WEIR__PEEK(&sem->setup));
+	uint32_t setup = WEIR__PEEK(&sem->setup);
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+	uint64_t locked = word_full(setup) - WEIR__SEM_FREE(n) + WEIR__SEM_LOCK;
 
-	if (WEIR__UNLIKELY(slots))
-		strike_out(sem, n, slots);
-	return give_back(sem, n);
+	if (WEIR__UNLIKELY(n - 1 >= (setup & SETUP_LIMIT)) ||
+	    WEIR__UNLIKELY(word != word_full(setup)) ||
+	    WEIR__UNLIKELY(!WEIR__CAS(&sem->word, &word, locked, __ATOMIC_ACQ_REL)))
+		return release_any(sem, n, setup, word);
+	return WEIR__LIKELY(weir__parks_as.ticks) ?
+		       hand_over(sem, setup, locked, n, *weir__parks_as.ticks) :
+		       hand_over_timed(sem, setup, locked, n);
 }
 
 /* Ends the waits of those heavier than `most`. */

@@ -14,7 +14,9 @@
  * last: then nothing is read that may have moved to another processor meanwhile. */
 static inline uint64_t *slots_of(struct weir_sem *sem, uint32_t setup)
 {
-	return setup & SETUP_COUNTED ? ((struct weir_sem_counted *)(void *)sem)->slots : NULL;
+	return WEIR__UNLIKELY(setup & SETUP_COUNTED) ?
+		       ((struct weir_sem_counted *)(void *)sem)->slots :
+		       NULL;
 }
 
 /* The caller has taken n permits. */

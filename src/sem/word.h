@@ -22,11 +22,31 @@ static inline uint64_t word_locked_held(uint64_t word)
 	return (word & ~WEIR__SEM_SLOW) >> 32;
 }
 
-/* The same state with the inline paths locked out. */
+/* The same state with the inline paths locked out. While SLOW is clear, so are LOCK and SLEEP, and
+ * what is held has only to move from its one place to the other. */
 static inline uint64_t word_slow(uint64_t word)
 {
-	return WEIR__SEM_SLOW | WEIR__SEM_FREE(word_held(word)) |
-	       (word & (WEIR__SEM_LOCK | WEIR__SEM_SLEEP));
+	return word & WEIR__SEM_SLOW ? word : WEIR__SEM_SLOW | (uint64_t)(uint32_t)word << 30;
+}
+
+/* FULL is what a semaphore mostly is that somebody has to wait for: all permits are held, and it is
+ * neither closed nor counted nor locked: those bits of the set-up have no place in a word. With
+ * waiters, and without. (That it is on the heap makes no difference.) */
+static inline uint64_t word_full(uint32_t setup)
+{
+	return WEIR__SEM_SLOW | WEIR__SEM_FREE(setup);
+}
+
+static inline uint64_t word_full_alone(uint32_t setup)
+{
+	return WEIR__SEM_HELD(setup & ~SETUP_HEAP);
+}
+
+/* Whether n permits are free and may be taken without the lock. With SLOW set the upper half is
+ * negative. */
+static inline bool word_has_free(uint64_t word, uint32_t n)
+{
+	return (int64_t)word >> 32 >= (int64_t)n;
 }
 
 #endif

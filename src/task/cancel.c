@@ -8,6 +8,7 @@
 static void cancel_task(struct weir__task *task)
 {
 	task->cancelled = true;
+	task->odd = true;
 	/* Told now if it waits and may be disturbed, otherwise when it next would wait. */
 	if (task->started && task->shields == 0 && !task->stubborn)
 		(void)weir__task_disturb(task, 0);

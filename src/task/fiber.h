@@ -125,8 +125,19 @@ static inline void fiber_entered(struct weir__fiber *self, struct weir__fiber *f
 #endif
 }
 
-/* Goes on with `to`; `last` says that `from` will never run again. */
-static inline void fiber_switch(struct weir__fiber *from, struct weir__fiber *to, bool last)
+/* Notes for that where `from` is, which is about to be left. */
+static inline void fiber_leave(struct weir__fiber **note, struct weir__fiber *from)
+{
+	(void)note;
+	(void)from;
+#ifdef WEIR__ASAN
+	*note = from;
+#endif
+}
+
+/* Goes on with `to`, where `result` is returned; `last` says that `from` will never run again. */
+static inline int fiber_switch(struct weir__fiber *from, struct weir__fiber *to, int result,
+			       bool last)
 {
 	(void)last;
 #ifdef WEIR__ASAN
@@ -135,10 +146,11 @@ static inline void fiber_switch(struct weir__fiber *from, struct weir__fiber *to
 #ifdef WEIR__TSAN
 	__tsan_switch_to_fiber(to->tsan, 0);
 #endif
-	weir__context_switch(&from->context, to->context);
+	result = weir__context_switch(&from->context, to->context, result);
 #ifdef WEIR__ASAN
 	__sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
 #endif
+	return result;
 }
 
 #endif

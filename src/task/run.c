@@ -39,6 +39,8 @@ static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, 
 	task->started = false;
 	task->timed = false;
 	task->listed = false;
+	task->odd = true;
+	task->its_errno = 0;
 	task->fn = fn;
 	task->arg = arg;
 	task->older = sched->newest;
@@ -158,17 +160,6 @@ int weir_shield(bool on)
 	else
 		self->shields--;
 	return 0;
-}
-
-WEIR__HOT WEIR__RETURNS_BY_JUMP int weir_yield(void)
-{
-	struct weir__task *self = weir__task_here();
-
-	if (!self)
-		return -EINVAL;
-	weir__sched_ready(self);
-	weir__sched_switch(self->sched);
-	return weir__task_told(self) ? -ECANCELED : 0;
 }
 
 static void describe_sleep(const void *object, char *text, size_t size)

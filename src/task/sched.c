@@ -111,18 +111,19 @@ static inline struct weir__task *take_ready(struct weir__sched *sched)
 {
 	struct weir__ready *ready = &sched->ready;
 	size_t first = ready->first;
-	struct weir__task *task = NULL;
+	size_t count = WEIR__PEEK(&ready->next) - first;
+	struct weir__task *task;
 
-	queue_enter(ready);
-	if (first != ready->next) {
-		task = ready->ring[first & ready->mask];
-		ready->first = first + 1;
-		if (ready->next - first > 2 * AHEAD && sched->task_count > MANY) {
-			expect_lines(ready->ring[(first + 2 * AHEAD) & ready->mask], 2);
-			expect_stack(ready->ring[(first + AHEAD) & ready->mask]);
-		}
+	if (WEIR__UNLIKELY(count == 0))
+		return NULL;
+	ready->first = first + 1;
+	if (WEIR__UNLIKELY(count > 2 * AHEAD) && sched->task_count > MANY) {
+		expect_lines(ready->ring[(first + 2 * AHEAD) & ready->mask], 2);
+		expect_stack(ready->ring[(first + AHEAD) & ready->mask]);
 	}
-	queue_leave(ready);
+	task = ready->ring[first & ready->mask];
+	if (!task)
+		__builtin_unreachable();
 	return task;
 }
 
@@ -172,44 +173,99 @@ WEIR__HOT __attribute__((noinline)) static void begin(struct weir__task *task)
 	fiber_init(&task->fiber, end - stacks->size, size, task_main, task);
 }
 
-/* Goes on with `task`, or with the loop when it is NULL. */
-static inline void go(struct weir__sched *sched, struct weir__task *task, bool last)
+static inline bool takes_cancel(const struct weir__task *task)
 {
-	struct weir__task *self = sched->current;
-	struct weir__fiber *from = self ? &self->fiber : &sched->loop;
+	return WEIR__UNLIKELY(task->cancelled) && task->shields == 0;
+}
 
-	if (task == self)
-		return;
+bool weir__task_told(struct weir__task *task)
+{
+	bool told = takes_cancel(task);
+
+	if (told)
+		task->cancelled = task->sched->closing;
+	return told;
+}
+
+/* `task` is about to run. All that is to be done about it is done by the one before, so that
+ * nothing is left between the switch and the caller of the library. */
+static inline void arrive(struct weir__sched *sched, struct weir__task *task)
+{
 	sched->current = task;
-	sched->left = from;
 	*sched->park_self = task;
-	if (task && WEIR__UNLIKELY(!task->stack))
+	*sched->thread_errno = task->its_errno;
+	task->parking = NULL;
+}
+
+/* The same of one that has no stack yet, or whose wait ended other than by unpark. Returns how. A
+ * grant that came together with a cancel is not kept: the caller passes it on. */
+static int arrive_oddly(struct weir__sched *sched, struct weir__task *task)
+{
+	int outcome = task->outcome;
+
+	if (!task->stack)
 		begin(task);
+	arrive(sched, task);
+	task->outcome = 0;
+	if (task->started && !task->stubborn && weir__task_told(task))
+		outcome = -ECANCELED;
+	task->odd = task->cancelled;
+	return outcome;
+}
+
+/* Goes on with `task` instead of `self`; NULL is the loop. */
+static inline int go(struct weir__sched *sched, struct weir__task *self, struct weir__task *task,
+		     bool last)
+{
+	struct weir__fiber *from = self ? &self->fiber : &sched->loop;
+	int result = 0;
+
+	fiber_leave(&sched->left, from);
+	if (task) {
+		result = arrive_oddly(sched, task);
+	} else {
+		sched->current = NULL;
+	}
 	if (!self || !task)
 		weir__parker_set(task ? &sched->parker : NULL, task);
-	fiber_switch(from, task ? &task->fiber : &sched->loop, last);
-	if (sched->ended)
-		bury(sched);
+	return fiber_switch(from, task ? &task->fiber : &sched->loop, result, last);
 }
 
-/* Straight to the next task if there is one: one switch instead of two. If there is none, perhaps
- * there is in a moment, and then it may be this very task. The place of errno is the thread's and
- * the task stays in its thread, so that two moves make it the task's own. */
-static inline void switch_away(struct weir__sched *sched)
+/* From a task, the same; or the task goes on itself. */
+static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct weir__task *self,
+					      struct weir__task *task)
 {
-	bool loop = ++sched->switches % SWITCHES_A_ROUND == 0;
-	int saved = *sched->thread_errno;
-	struct weir__task *next = loop ? NULL : take_ready(sched);
-
-	if (WEIR__UNLIKELY(!next) && !loop && weir__sched_watch(sched))
-		next = take_ready(sched);
-	go(sched, next, false);
-	*sched->thread_errno = saved;
+	return task == self ? arrive_oddly(sched, task) : go(sched, self, task, false);
 }
 
-WEIR__HOT void weir__sched_switch(struct weir__sched *sched)
+/* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
+static WEIR__COLD int go_idle(struct weir__sched *sched, struct weir__task *self)
 {
-	switch_away(sched);
+	return go_oddly(sched, self, weir__sched_watch(sched) ? take_ready(sched) : NULL);
+}
+
+/* Lets others run until `self` is made ready again; returns what its wait ended with. Its errno is
+ * its own, whatever the others do meanwhile.
+ *
+ * Straight to the next task if there is one: one switch instead of two. What is not done every time
+ * is done by others who also do the rest, so that no register need be kept for what comes after
+ * them: what this costs is how often it goes to memory. */
+static inline __attribute__((always_inline)) int switch_away(struct weir__sched *sched,
+							     struct weir__task *self)
+{
+	struct weir__task *next;
+
+	self->its_errno = *sched->thread_errno;
+	if (WEIR__UNLIKELY(++sched->switches % SWITCHES_A_ROUND == 0))
+		return go_oddly(sched, self, NULL);
+	next = take_ready(sched);
+	if (WEIR__UNLIKELY(!next))
+		return go_idle(sched, self);
+	if (WEIR__UNLIKELY(next->odd || next == self))
+		return go_oddly(sched, self, next);
+	fiber_leave(&sched->left, &self->fiber);
+	arrive(sched, next);
+	return fiber_switch(&self->fiber, &next->fiber, 0, false);
 }
 
 bool weir__sched_run_one(struct weir__sched *sched)
@@ -217,7 +273,9 @@ bool weir__sched_run_one(struct weir__sched *sched)
 	struct weir__task *task = take_ready(sched);
 
 	if (task)
-		go(sched, task, false);
+		(void)go(sched, NULL, task, false);
+	if (sched->ended)
+		bury(sched);
 	return task != NULL;
 }
 
@@ -229,40 +287,40 @@ bool weir__task_disturb(struct weir__task *task, int outcome)
 	    !WEIR__CAS(&task->parking->word, &parked, WEIR__EMPTY, __ATOMIC_RELAXED))
 		return false;
 	task->outcome = outcome;
+	task->odd = true;
 	weir__sched_ready(task);
 	return true;
 }
 
-static inline bool takes_cancel(const struct weir__task *task)
+WEIR__HOT int weir_yield(void)
 {
-	return WEIR__UNLIKELY(task->cancelled || task->sched->closing) && task->shields == 0;
+	struct weir__sched *sched = here;
+	struct weir__task *self = sched ? sched->current : NULL;
+
+	if (WEIR__UNLIKELY(!self))
+		return -EINVAL;
+	add_ready(sched, self);
+	return switch_away(sched, self);
 }
 
-bool weir__task_told(struct weir__task *task)
-{
-	bool told = takes_cancel(task);
-
-	if (told)
-		task->cancelled = false;
-	return told;
-}
-
-static WEIR__COLD void stay_until(struct weir__task *task, weir_time deadline)
+static int stay_until(struct weir__task *task, weir_time deadline)
 {
 	struct weir__sched *sched = task->sched;
+	int result;
 
 	task->timed = true;
 	weir__heap_add(&sched->timers, &task->timer, deadline);
-	switch_away(sched);
+	result = switch_away(sched, task);
 	if (task->timed)
 		weir__heap_remove(&sched->timers, &task->timer);
 	task->timed = false;
+	return result;
 }
 
 /* Parked from the start, the task only switches away: it is made ready once whenever the other side
  * comes, be it before that. So if it does not want to wait after all, it must be the one to replace
  * PARKED, or take the turn that is its due. */
-static WEIR__COLD bool step_back(struct weir__parking *parking)
+static bool step_back(struct weir__parking *parking)
 {
 	uint32_t found = WEIR__PARKED;
 
@@ -271,15 +329,14 @@ static WEIR__COLD bool step_back(struct weir__parking *parking)
 
 /* The second park of a wait that was given up: parked no more, so if it was notified meanwhile,
  * nobody has made it ready. */
-static WEIR__COLD int park_again(struct weir__task *task, struct weir__parking *parking)
+static int park_again(struct weir__task *task, struct weir__parking *parking)
 {
 	uint32_t found = WEIR__EMPTY;
 
 	task->stubborn = true;
 	if (WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE)) {
 		task->parking = parking;
-		switch_away(task->sched);
-		task->parking = NULL;
+		(void)switch_away(task->sched, task);
 	} else { /* notified; a step that fails synchronises with nobody */
 		(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
 	}
@@ -287,26 +344,29 @@ static WEIR__COLD int park_again(struct weir__task *task, struct weir__parking *
 	return 0;
 }
 
-WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline,
-			       enum weir__patience patience)
+/* All that is not a plain wait. */
+static WEIR__COLD int park_oddly(struct weir__task *task, struct weir__parking *parking,
+				 weir_time deadline, enum weir__patience patience)
 {
-	struct weir__task *task = parking->self;
-
-	if (WEIR__UNLIKELY(patience == WEIR__MUST))
+	if (patience == WEIR__MUST)
 		return park_again(task, parking);
 	if (takes_cancel(task) && step_back(parking))
 		return weir__task_told(task) ? -ECANCELED : 0;
-	task->outcome = 0;
 	task->parking = parking;
-	if (WEIR__LIKELY(deadline == WEIR_NEVER))
-		switch_away(task->sched);
-	else
-		stay_until(task, deadline);
-	task->parking = NULL;
-	/* A grant that came together with a cancel is not kept: the caller passes it on. */
-	if (takes_cancel(task))
-		return weir__task_told(task) ? -ECANCELED : 0;
-	return task->outcome;
+	return deadline == WEIR_NEVER ? switch_away(task->sched, task) : stay_until(task, deadline);
+}
+
+WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline,
+			       enum weir__patience patience)
+{
+	struct weir__sched *sched = here;
+	struct weir__task *task = sched->current;
+
+	if (WEIR__UNLIKELY(patience == WEIR__MUST) || WEIR__UNLIKELY(deadline != WEIR_NEVER) ||
+	    WEIR__UNLIKELY(task->cancelled))
+		return park_oddly(task, parking, deadline, patience);
+	task->parking = parking;
+	return switch_away(sched, task);
 }
 
 static void deliver_wake_up(struct weir__message *message)
@@ -332,7 +392,7 @@ static inline struct weir__sched *sched_of(const struct weir__parking *parking)
 }
 
 /* The parking is there as long as the task has not been notified and made ready. */
-WEIR__HOT static void task_unpark(struct weir__parking *parking)
+WEIR__HOT static int task_unpark(struct weir__parking *parking)
 {
 	struct weir__sched *sched = sched_of(parking);
 	struct weir__task *task = parking->self;
@@ -341,23 +401,24 @@ WEIR__HOT static void task_unpark(struct weir__parking *parking)
 	if (WEIR__UNLIKELY(sched != here)) {
 		if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_ACQ_REL) == WEIR__PARKED)
 			post_wake_up(sched, parking);
-		return;
+		return 0;
 	}
 	/* Only the task's own thread writes the word, but for the one who unparks, and that is us:
 	 * no need for a step. */
 	found = WEIR__LOAD(&parking->word, __ATOMIC_RELAXED);
 	WEIR__POKE(&parking->word, WEIR__NOTIFIED);
-	if (found != WEIR__PARKED)
-		return;
+	if (WEIR__UNLIKELY(found != WEIR__PARKED))
+		return 0;
 	/* The loop must not find something ready after it has looked, so from a signal handler that
 	 * interrupted it the way is the inbox, which it looks at last. */
 	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
 		add_ready(sched, task);
-		if (sched->task_count > MANY)
+		if (WEIR__UNLIKELY(sched->task_count > MANY))
 			expect_around(parking);
 	} else {
 		post_wake_up(sched, parking);
 	}
+	return 0;
 }
 
 static uint64_t task_who(const void *self)
@@ -400,15 +461,17 @@ __attribute__((noinline, noreturn)) static void end(struct weir__task *task, int
 	else
 		sched->newest = task->older;
 	sched->task_count--;
+	if (sched->ended)
+		bury(sched);
 	task->future = weir__future_end_own(future, error, value);
 	sched->ended = task;
 	/* The loop must see the end of what it waits for before anybody else runs. And where stacks
 	 * are measured that is done in the loop, lest it counts as the next task's. */
 	if (future != sched->until && !sched->config->measure_stacks &&
 	    ++sched->switches % SWITCHES_A_ROUND != 0)
-		go(sched, take_ready(sched), true);
+		(void)go(sched, task, take_ready(sched), true);
 	else
-		go(sched, NULL, true);
+		(void)go(sched, task, NULL, true);
 	__builtin_unreachable();
 }
 

@@ -38,19 +38,21 @@ struct weir__task {
 	char *stack; /* its end; NULL: it has not run yet and has none */
 	struct weir__sched *sched;
 	struct weir__parking *parking; /* while it waits */
-	int outcome;                   /* why it was made ready other than by unpark */
+	int outcome;                   /* why it was made ready other than by unpark; or 0 */
 	uint32_t shields;
 	bool cancelled; /* and not told yet */
 	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
 	bool started;
 	bool timed;
-	bool listed; /* in a report that is being written */
-	struct weir_future *future;
+	bool listed;   /* in a report that is being written */
+	bool odd;      /* there is more to do before it runs: see go_oddly() */
+	int its_errno; /* while it does not run */
 
 	weir_task_fn *fn;
 	void *arg;
 	struct weir__task *older; /* all tasks that have not ended */
 	struct weir__task *newer;
+	struct weir_future *future;
 
 	/* For people. */
 	uint64_t id;
@@ -84,7 +86,7 @@ struct weir__sched {
 	_Alignas(64) struct weir__task *current;
 	struct weir__ready ready;
 	struct weir__fiber loop;  /* the thread's own stack */
-	struct weir__fiber *left; /* the fiber that ran before this one */
+	struct weir__fiber *left; /* where it must be known: the fiber that ran before this one */
 	void **park_self; /* where this thread's park layer keeps who waits: the current task */
 	struct weir__task *ended; /* its stack is in use until somebody else runs */
 	struct weir__heap timers;
@@ -176,10 +178,6 @@ void weir__sched_settle(struct weir__sched *sched);
 /* Nothing is ready and no timer runs. Ends all waits if nobody is left who could; whether it did.
  */
 bool weir__sched_stuck(struct weir__sched *sched);
-
-/* From a task: lets others run until it is made ready again. Its errno is its own, whatever the
- * others do meanwhile. */
-void weir__sched_switch(struct weir__sched *sched);
 
 /* What every scheduler's `parker` is. */
 extern const struct weir__parker weir__task_parker;

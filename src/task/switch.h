@@ -10,12 +10,8 @@ typedef void *weir__context;
 /* Prepares a stack so that the first switch to it calls entry(arg) there. entry never returns. */
 weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *), void *arg);
 
-/* Leaves the running context in *from and goes on with `to`. Returns when somebody switches back.
- * Inline where that is worth it, but not behind another seam: a test brings a switch of its own. */
-#if defined(__x86_64__) && !defined(WEIR_SEAM_HEADER)
-#include "task/switch_x86_64.h"
-#else
-void weir__context_switch(weir__context *from, weir__context to);
-#endif
+/* Leaves the running context in *from and goes on with `to`, where the call that left it returns
+ * `result`. So this one returns what is said by whoever switches back. */
+int weir__context_switch(weir__context *from, weir__context to, int result);
 
 #endif

@@ -38,6 +38,7 @@ weir__context_switch:
 	ldp d12, d13, [sp, #128]
 	ldp d14, d15, [sp, #144]
 	ldp x19, x20, [sp], #160
+	mov w0, w2
 	ret
 	.cfi_endproc
 	.size weir__context_switch, . - weir__context_switch

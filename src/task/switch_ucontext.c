@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <ucontext.h>
+#include <weir/base.h>
 
 struct start {
 	ucontext_t context;
@@ -38,10 +39,13 @@ weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *),
 	return &start->context;
 }
 
-void weir__context_switch(weir__context *from, weir__context to)
+int weir__context_switch(weir__context *from, weir__context to, int result)
 {
+	static WEIR__TLS int said;
 	ucontext_t here;
 
 	*from = &here;
+	said = result;
 	(void)swapcontext(&here, to);
+	return said;
 }

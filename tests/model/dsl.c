@@ -178,7 +178,7 @@ static int task_park(struct weir__parking *parking, weir_time deadline,
 	}
 }
 
-static void task_unpark(struct weir__parking *parking)
+static int task_unpark(struct weir__parking *parking)
 {
 	(void)WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_RELEASE);
 	for (int i = 0; i < engine.threads; i++) {
@@ -186,6 +186,7 @@ static void task_unpark(struct weir__parking *parking)
 		    world.threads[i].sleeps_on == &parking->word)
 			engine_wake(&world.threads[i], 0);
 	}
+	return 0;
 }
 
 void m_be_task(void)

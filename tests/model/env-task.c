@@ -193,8 +193,9 @@ weir__context weir__context_new(void *stack, size_t size, void (*entry)(void *),
 	return strand;
 }
 
-void weir__context_switch(weir__context *from, weir__context to)
+int weir__context_switch(weir__context *from, weir__context to, int result)
 {
+	static int said;
 	struct strand *self = thread_strand(engine.current);
 	struct strand *next = to;
 
@@ -204,9 +205,11 @@ void weir__context_switch(weir__context *from, weir__context to)
 	memory_check_stack((int)(next - world.strands));
 	engine.current->strand = (uint8_t)(next - world.strands);
 	left = self;
+	said = result;
 	memory_scrub();
 	context_enter(next->sp, &self->sp);
 	arrive();
+	return said;
 }
 
 /* ---- what a model does without --------------------------------------------------------------- */

@@ -39,11 +39,12 @@ static int script_park(struct weir__parking *parking, weir_time deadline,
 	return 0;
 }
 
-static void script_unpark(struct weir__parking *parking)
+static int script_unpark(struct weir__parking *parking)
 {
 	struct script *script = parking->self;
 
 	script->unparks++;
+	return 0;
 }
 
 static const struct weir__parker script_parker = { .park = script_park, .unpark = script_unpark };

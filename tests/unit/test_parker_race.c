@@ -46,12 +46,13 @@ static int first_park(struct weir__parking *parking, weir_time deadline,
 	return 0;
 }
 
-static void first_unpark(struct weir__parking *parking)
+static int first_unpark(struct weir__parking *parking)
 {
 	struct gap *gap = parking->self;
 
 	raise_flag(&gap->telling);
 	wait_for_flag(&gap->second_waits);
+	return 0;
 }
 
 static int second_park(struct weir__parking *parking, weir_time deadline,
@@ -70,11 +71,12 @@ static int second_park(struct weir__parking *parking, weir_time deadline,
 	return 0;
 }
 
-static void second_unpark(struct weir__parking *parking)
+static int second_unpark(struct weir__parking *parking)
 {
 	struct gap *gap = parking->self;
 
 	raise_flag(&gap->second_told);
+	return 0;
 }
 
 static const struct weir__parker first_parker = { .park = first_park, .unpark = first_unpark };
