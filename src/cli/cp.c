@@ -32,7 +32,9 @@ static void catch_signals(struct weir_copy_flag *cancel)
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			(void)sigaction(signals[i], &action, NULL);
 	}
+	/* The call that fails says it as well, of one entry. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
 /* As many descriptors as the system lets us have: this process is the copier's alone. */

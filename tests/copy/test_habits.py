@@ -5,7 +5,7 @@ import os
 import stat
 import subprocess
 
-from trees import ROOT, WEIR_CP, compare, cp, done, expect, manifest, place
+from trees import ROOT, WEIR_CP, compare, cp, done, expect, manifest, place, run
 
 
 def write(path, text="x"):
@@ -178,6 +178,15 @@ def patterns_and_sources(directory):
     expect(os.listdir(f"{directory}/pat/named") == ["a.c"], "a source that a pattern leaves out")
 
 
+def file_size_limit(directory):
+    """C3: a file that may not become so long does not stop the others."""
+    write(f"{directory}/long/big", "x" * 100_000)
+    write(f"{directory}/long/small")
+    finished = run("sh", "-c", 'ulimit -f 64; exec "$1" -a long short', "sh", WEIR_CP, cwd=directory)
+    expect(finished.returncode == 23 and b"long/big" in finished.stderr, f"{finished}")
+    expect(os.listdir(f"{directory}/short") == ["small"], "the others must be there, and nothing else")
+
+
 def empty_names(directory):
     write(f"{directory}/empty/f")
     for arguments in (["f", ""], ["", "f"]):
@@ -189,7 +198,8 @@ def main():
     with place() as directory:
         for part in (closed_streams, full_output, whole_lines, slash_at_the_end, one_name_twice,
                      kinds_that_are_left_out, newer_files, privileges,
-                     names_of_one_thing, patterns_and_sources, empty_names):
+                     names_of_one_thing, patterns_and_sources, file_size_limit,
+                     empty_names):
             part(directory)
     done("habits")
 
