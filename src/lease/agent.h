@@ -84,7 +84,8 @@ void weir__agent_follow(struct weir__agent *agent, bool begins);
 /* tell.c: that wait, of a thread: a place to sleep; the sleep, until it was told or for no reason,
  * 0 or a negative errno as of weir__futex_wait; and giving the place back. */
 uint32_t weir__agent_lie_down(struct weir__agent *agent);
-int weir__agent_sleep(struct weir__agent *agent, const struct weir__op *op, weir_time deadline);
+int weir__agent_sleep(struct weir__agent *agent, const struct weir__op *op, uint32_t place,
+		      weir_time deadline);
 void weir__agent_get_up(struct weir__agent *agent, uint32_t place);
 /* The answer to the operation of whoever sleeps there has come; `progress` is that operation's, of
  * which only the address is used. */

@@ -101,7 +101,6 @@ struct weir__op {
 	void (*done)(struct weir__op *op);
 	uint32_t progress; /* of weir__op_wake; see op.h */
 	bool is_waited_for;
-	uint32_t place;            /* lease/tell.c: where its asker sleeps */
 	struct weir__agent *agent; /* whose work the asker may do while it waits; or NULL */
 	struct weir_sem answered;
 	void *keeper; /* the engine's own, while it has the operation */

@@ -9,14 +9,13 @@
 void weir__op_wake(struct weir__op *op)
 {
 	struct weir__agent *agent = op->agent;
-	uint32_t place = op->place;
 	uint32_t before = WEIR__XCHG(&op->progress, WEIR__ANSWERED, __ATOMIC_ACQ_REL);
 
 	if (before == WEIR__WAITED_FOR)
 		(void)weir_sem_release(&op->answered, 1);
-	else if (before == WEIR__SLEPT_FOR)
-		weir__agent_tell(agent, place,
-				 &op->progress); /* only its address; it may be gone */
+	else if ((before & WEIR__PROGRESS) == WEIR__SLEPT_FOR)
+		/* Only its address is used; it may be gone. */
+		weir__agent_tell(agent, before >> WEIR__PLACE_SHIFT, &op->progress);
 	else if (before == WEIR__LED_FOR)
 		weir__agent_call_leader(agent, op); /* as well */
 }
@@ -30,14 +29,18 @@ static bool is_slept_for(const struct weir__op *op)
 /* 0 or -ETIMEDOUT. */
 static int sleep_for(struct weir__op *op, weir_time deadline)
 {
+	uint32_t place = weir__agent_lie_down(op->agent);
+	uint32_t asleep = WEIR__SLEPT_FOR | place << WEIR__PLACE_SHIFT;
 	uint32_t progress = WEIR__ASKED;
 	int result = 0;
 
-	op->place = weir__agent_lie_down(op->agent);
-	(void)WEIR__CAS(&op->progress, &progress, WEIR__SLEPT_FOR, __ATOMIC_ACQ_REL);
+	(void)WEIR__CAS(&op->progress, &progress, asleep, __ATOMIC_ACQ_REL);
 	while (result != -ETIMEDOUT && !weir__op_is_answered(op))
-		result = weir__agent_sleep(op->agent, op, deadline);
-	weir__agent_get_up(op->agent, op->place);
+		result = weir__agent_sleep(op->agent, op, place, deadline);
+	/* The place may be another's from now on. */
+	progress = asleep;
+	(void)WEIR__CAS(&op->progress, &progress, WEIR__ASKED, __ATOMIC_ACQ_REL);
+	weir__agent_get_up(op->agent, place);
 	return weir__op_is_answered(op) ? 0 : -ETIMEDOUT;
 }
 

@@ -40,18 +40,20 @@ uint32_t weir__agent_lie_down(struct weir__agent *agent)
 	return NOWHERE;
 }
 
-int weir__agent_sleep(struct weir__agent *agent, const struct weir__op *op, weir_time deadline)
+int weir__agent_sleep(struct weir__agent *agent, const struct weir__op *op, uint32_t place,
+		      weir_time deadline)
 {
 	const uint32_t *word;
 	uint32_t news;
 
-	if (op->place == NOWHERE)
-		return weir__futex_wait(&op->progress, WEIR__SLEPT_FOR, deadline);
-	word = &agent->rooms[op->place / PLACES].news;
+	if (place == NOWHERE)
+		return weir__futex_wait(&op->progress, WEIR__SLEPT_FOR | place << WEIR__PLACE_SHIFT,
+					deadline);
+	word = &agent->rooms[place / PLACES].news;
 	news = WEIR__LOAD(word, __ATOMIC_ACQUIRE);
 	if (weir__op_is_answered(op))
 		return 0;
-	return weir__futex_wait_bits(word, news, deadline, bit_of(op->place));
+	return weir__futex_wait_bits(word, news, deadline, bit_of(place));
 }
 
 void weir__agent_get_up(struct weir__agent *agent, uint32_t place)
