@@ -3,11 +3,12 @@
  * PROGRESS of an operation
  *     ASKED       nobody waits yet
  *     WAITED_FOR  the asker waits for the semaphore `answered`
- *     SLEPT_FOR   the asker is a thread and sleeps at once, for the answer comes from afar: in
- * which place (lease/tell.c), the higher bits say LED_FOR     the asker is a thread and does the
- * agent's work while it waits ANSWERED    the answer is there; the answerer has touched it for the
- * last time, unless it was waited for An engine that answers within submit() thus costs one
- * exchange, and no semaphore.
+ *     SLEPT_FOR   the asker is a thread and sleeps at once, for the answer comes from afar; in
+ *                 which place (lease/tell.c) the higher bits say
+ *     LED_FOR     the asker is a thread and does the agent's work while it waits
+ *     ANSWERED    the answer is there; the answerer has touched it for the last time, unless it
+ *                 was waited for
+ * An engine that answers within submit() thus costs one exchange, and no semaphore.
  */
 #ifndef WEIR_LEASE_OP_H
 #define WEIR_LEASE_OP_H
