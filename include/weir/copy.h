@@ -144,8 +144,8 @@ struct weir_copy_config {
 	/* An entry failed: its path in the source, and a negative error, which is the operating
 	 * system's or -ENOTUNIQ: source and destination are the same file; -EBUSY: it changed again
 	 * and again while it was read; -EEXIST: another source has its name; -ELOOP: a directory
-	 * would go into itself, or a source is a link; -EOPNOTSUPP: a source is of another kind
-	 * that was not asked for. */
+	 * would go into itself, or a source is a link; -ENXIO: a source is of another kind that was
+	 * not asked for, or its destination is a device. */
 	void (*failed)(const char *path, int error, void *arg);
 	/* An entry arrived, or would in a dry run ('f' 'd' 'l' 's' 'h', a link to a file), or was
 	 * left out ('-'). */

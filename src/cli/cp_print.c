@@ -18,6 +18,8 @@ static const char *words_for(int error)
 		return "another source has that name";
 	case -EISDIR:
 		return "a directory: -r copies directories, and no file replaces one";
+	case -ENXIO:
+		return "a device, fifo or socket: -D copies them, and nothing is written to one";
 	case -EBUSY:
 		return "changed again and again while it was read, or something is mounted there";
 	case -ESTALE:

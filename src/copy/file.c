@@ -208,6 +208,16 @@ static int refresh(struct file *file)
 	return result;
 }
 
+/* Who names a device, or a link to one, wants it written to, and would miss it. In a tree it is
+ * replaced as anything else. */
+static bool is_device(const struct entry *entry)
+{
+	struct stat st;
+
+	return entry->dir->bare && fstatat(entry->dir->dst, entry->dst_name, &st, 0) == 0 &&
+	       !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* What is there under the name already. 1: nothing is left to do. */
 static int look_at_old(struct file *file)
 {
@@ -222,6 +232,8 @@ static int look_at_old(struct file *file)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(old.st_mode))
 		return -EISDIR;
+	if (!S_ISREG(old.st_mode) && is_device(entry))
+		return -ENXIO;
 	if (old.st_dev == file->st.st_dev && old.st_ino == file->st.st_ino)
 		return -ENOTUNIQ;
 	if (is_newer(file, &old))

@@ -64,6 +64,18 @@ static bool is_no_directory(const struct weir_copy_config *config, const struct 
 	       (!weir__is_contents(source) && lstat(source, &st) == 0 && !S_ISDIR(st.st_mode));
 }
 
+/* That the copy has nowhere to go is not the source's fault. */
+static int look_for_parent(const char *path)
+{
+	const char *name;
+	int fd = open_parent(path, &name);
+
+	if (fd < 0)
+		return -errno;
+	(void)close(fd);
+	return 0;
+}
+
 static int find_place(struct engine *engine, struct place *place)
 {
 	const struct weir_copy_config *config = engine->config;
@@ -84,7 +96,7 @@ static int find_place(struct engine *engine, struct place *place)
 	place->into = place->is_dir && !engine_has(engine, WEIR_COPY_NO_INTO);
 	if ((config->source_count > 1 && !place->into) || is_no_directory(config, place))
 		return -ENOTDIR;
-	return 0;
+	return place->is_dir ? 0 : look_for_parent(place->path);
 }
 
 static struct dir *new_root(const char *label, int src, int dst)

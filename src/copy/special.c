@@ -91,7 +91,7 @@ int weir__special_copy(struct file *file)
 	if (!engine_has(engine, is_link ? WEIR_COPY_LINKS : WEIR_COPY_SPECIAL)) {
 		/* Who names one of a kind that is not copied has made a mistake. */
 		if (entry->dir->bare)
-			return is_link ? -ELOOP : -EOPNOTSUPP;
+			return is_link ? -ELOOP : -ENXIO;
 		COUNT(engine, not_asked_for, 1);
 		weir__tell_done(engine, entry->dir, entry->name, '-');
 		return 0;

@@ -68,7 +68,8 @@ def bad_input(directory):
     for arguments, code, named in (
         (["-a", "missing", "out"], 23, b"missing"),
         (["-a", "missing", "plain", "d"], 23, b"missing"),
-        (["plain", "nowhere/x"], 23, b"plain"),
+        (["plain", "nowhere/x"], 125, b"nowhere/x"),
+        (["-a", "tree/", "nowhere/x"], 125, b"nowhere/x"),
         (["tree", "out2"], 23, b"tree"),
         (["-a", "tree", "tree/in/copy"], 23, b"copy"),
         (["-a", "tree/", "tree/in"], 23, b"in"),

@@ -116,6 +116,20 @@ def kinds_that_are_left_out(directory):
     expect(cp("-a", "tree", "all", **here).stderr == b"", "nothing was left out")
 
 
+def devices(directory):
+    """Who copies to a device wants it written to, which we do not do; it must not be replaced."""
+    write(f"{directory}/dev/file")
+    os.mkfifo(f"{directory}/dev/fifo")
+    os.symlink("fifo", f"{directory}/dev/link")
+    os.makedirs(f"{directory}/dev/in")
+    os.mkfifo(f"{directory}/dev/in/file")
+    for target in ("fifo", "link", "in"):
+        finished = cp("-a", "file", target, code=23, cwd=f"{directory}/dev")
+        expect(b"device" in finished.stderr, f"{target}: {finished.stderr}")
+    for path in ("fifo", "link", "in/file"):
+        expect(stat.S_ISFIFO(os.stat(f"{directory}/dev/{path}").st_mode), f"{path} was replaced")
+
+
 def newer_files(directory):
     """-u is that of rsync: what was changed in the destination since is left alone."""
     write(f"{directory}/newer/from/f", "old")
@@ -197,7 +211,7 @@ def empty_names(directory):
 def main():
     with place() as directory:
         for part in (closed_streams, full_output, whole_lines, slash_at_the_end, one_name_twice,
-                     kinds_that_are_left_out, newer_files, privileges,
+                     kinds_that_are_left_out, devices, newer_files, privileges,
                      names_of_one_thing, patterns_and_sources, file_size_limit,
                      empty_names):
             part(directory)
