@@ -235,8 +235,7 @@ static bool watch_once(struct weir__agent *agent, const struct weir__op *op, wei
 static void watch(struct weir__agent *agent, const struct weir__op *op, weir_time deadline)
 {
 	bool may_look = agent->work->distant && weir__cpu_to_spare();
-	bool looks = may_look && glance_begin(&agent->glance);
-	bool looked = looks;
+	bool looks = may_look && weir__glance_begin(&agent->glance);
 	weir_time begun = may_look ? weir__boottime() : 0;
 
 	/* It may have been answered before, and the bell for it heard by the agent's thread. */
@@ -245,7 +244,7 @@ static void watch(struct weir__agent *agent, const struct weir__op *op, weir_tim
 
 		looks = false;
 		if (may_look && (news || weir__op_is_answered(op))) {
-			glance_learn(&agent->glance, looked, weir__boottime() - begun);
+			weir__glance_end(&agent->glance, weir__boottime() - begun);
 			may_look = false;
 		}
 	}

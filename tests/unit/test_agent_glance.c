@@ -190,7 +190,7 @@ TEST(what_has_changed_is_found_out)
 {
 	ask_many(NEVER);
 	ask_many(SOON);
-	assert_in_range(count_looked, MANY / 2, MANY);
+	assert_in_range(count_looked, MANY / 3, MANY);
 	ask_many(NEVER);
 	assert_in_range(count_looked, 1, MANY / 2);
 }
