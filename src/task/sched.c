@@ -14,7 +14,7 @@ enum { SWITCHES_A_ROUND = 64 };
 /* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
  * those before it run: AHEAD places before its turn so many LINES of its stack, from where it was
  * left, and its record as long before that, for that knows where. */
-enum { MANY = 256, AHEAD = 3, LINES = 7, ROOM_LEAST = 8 };
+enum { MANY = 256, AHEAD = 3, LINES = 5, ROOM_LEAST = 8 };
 
 static WEIR__TLS struct weir__sched *here;
 
@@ -87,7 +87,7 @@ static inline void expect_stack(const struct weir__task *task)
  * the record would mean to wait for it. Of the lines between, the one who unparks has two. */
 static inline void expect_around(const struct weir__parking *parking)
 {
-	expect_lines((const char *)parking - 4 * 64, 3);
+	expect_lines((const char *)parking - 2 * 64, 1);
 	expect_lines((const char *)parking + 64, 2);
 	expect_lines(parking->self, 1);
 }
@@ -137,8 +137,9 @@ static WEIR__COLD void stop_checking(const struct weir__fiber *fiber)
 	fiber_deregister(fiber);
 }
 
-/* After a switch: gives back what a task has had that has ended; it could not do so itself. Not
- * inline, for a task that ends never leaves its frames, and an instrumented one would stay marked.
+/* Gives back what a task has had that has ended; it could not do so itself, so it is done when the
+ * next one ends or begins, or by the loop. Not inline, for a task that ends never leaves its
+ * frames, and an instrumented one would stay marked.
  */
 WEIR__HOT __attribute__((noinline)) static void bury(struct weir__sched *sched)
 {
@@ -199,7 +200,7 @@ static inline void arrive(struct weir__sched *sched, struct weir__task *task)
 
 /* The same of one that has no stack yet, or whose wait ended other than by unpark. Returns how. A
  * grant that came together with a cancel is not kept: the caller passes it on. */
-static int arrive_oddly(struct weir__sched *sched, struct weir__task *task)
+static inline int arrive_oddly(struct weir__sched *sched, struct weir__task *task)
 {
 	int outcome = task->outcome;
 
