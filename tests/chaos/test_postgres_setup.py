@@ -98,11 +98,11 @@ def test_search_path(server):
     word = server.sql("SELECT server FROM weir.hello()").strip()
     first, second = (f"00000000-0000-0000-0000-00000000000{digit}" for digit in (3, 4))
 
-    def acquire(token, function="acquire"):
-        return sql(path + f"SELECT weir.{function}('s', '1 1 30000000 {word}', '{token}', 'me', 'c', '0 9000000 9')")[0]
+    def acquire(token):
+        return sql(path + f"SELECT weir.acquire('s', '1 1 30000000 {word}', '{token}', 'me', 'c', '0 9000000 9')")[0]
 
-    def release(token, function="release"):
-        return sql(path + f"SELECT coalesce(weir.{function}('s', '{word}', '{token}', '0 1 0'), '{{0}}')")[0]
+    def release(token):
+        return sql(path + f"SELECT coalesce(weir.release('s', '{word}', '{token}', '0 1 0'), '{{0}}')")[0]
 
     # The long way, the sole lease, one to wait for it, which is handed it; and those who were beside others.
     check(acquire(first).startswith("{0,") and release(first) == "{0}", "granted and released")
@@ -111,10 +111,10 @@ def test_search_path(server):
     check(release(first) == "{0}" and release(second) == "{0}", "handed over and released")
     check(acquire(first) == "4", "and again")
     check(acquire(second).startswith("{1,"), "waits")
-    server.sql("SET search_path = pg_catalog, weir, pg_temp; "
-               f"SELECT weir.acquire('s', '1 1 30000000 {word}', gen_random_uuid(), 'me', 'c', '0 9000000 9')")
-    check(release(first, "leave") == "{0}" and release(second, "leave") == "{0}", "handed over in the long way")
-    check(acquire(first, "join_in").startswith("{1,"), "waits")
+    check(sql(path + f"SELECT weir.leave('s', '{word}', ARRAY['{first}', '{second}']::pg_catalog.uuid[], '{{0,0}}', "
+              "'{1,1}', 0)") == ["{0,0}"], "handed over and released together")
+    check(sql(path + f"SELECT weir.join_in('s', '1 1 30000000 {word}', ARRAY['{first}', '{second}']::pg_catalog.uuid[], "
+              "'me', 'c', '0 0 9')")[0].endswith(",1,-11}"), "one is granted, the other one not")
     check(sql("SELECT who FROM trap.caught") == [], "somebody else's functions were called")
     sql(path + "SELECT 1::bigint + 1::bigint")
     check(sql("SELECT who FROM trap.caught") == ["app"], "the trap works")
@@ -185,14 +185,13 @@ def test_growth(server):
     # their own.
     server.sql("ALTER ROLE root SET search_path = pg_catalog, weir, pg_temp; ALTER ROLE root SET enable_seqscan = off")
     server.sql("SELECT weir.ensure('g', NULL, 0, 1), weir.ensure('h', NULL, 0, 3)")
-    stays = "00000000-0000-0000-0000-000000000002"
+    comes, stays = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
     server.sql(f"SELECT weir.request('h', '{word}', 0, 0, 1, 3600000000, 0, 0, 9, 'me', NULL, 'c', '{stays}', 0)")
     script = server.directory / "pair.sql"
     script.write_text("".join(
-        f"SELECT weir.{acquire}('{name}', '0 1 30000000 {word}', '00000000-0000-0000-0000-000000000001', 'me', 'c', "
-        "'0 0 9');\n"
-        f"SELECT weir.{release}('{name}', '{word}', '00000000-0000-0000-0000-000000000001', '{slot} 1 0');\n"
-        for name, acquire, release, slot in (("g", "acquire", "release", 0), ("h", "join_in", "leave", 1))))
+        f"SELECT weir.{acquire}, 'me', 'c', '0 0 9');\nSELECT weir.{release});\n" for acquire, release in (
+            (f"acquire('g', '0 1 30000000 {word}', '{comes}'", f"release('g', '{word}', '{comes}', '0 1 0'"),
+            (f"join_in('h', '0 1 30000000 {word}', '{{{comes}}}'", f"leave('h', '{word}', '{{{comes}}}', '{{1}}', '{{1}}', 0"))))
 
     def churn(pairs):
         out = run([server.bin / "pgbench", "-n", "-M", "prepared", "-h", server.directory, "-p", server.port,

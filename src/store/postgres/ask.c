@@ -16,13 +16,43 @@ struct batch {
 	struct question *first;
 	struct question *last;
 	size_t n;
-	bool failed; /* there was no memory */
+	bool failed;              /* there was no memory */
+	struct question *acquire; /* the last one */
+	struct question *join;    /* that more may be added to */
+	struct question *leave;   /* likewise */
 };
+
+/* Whether they can be asked for together. */
+static bool are_alike(const struct call *a, const struct call *b)
+{
+	return a->op->limit == b->op->limit && a->op->weight == b->op->weight &&
+	       a->op->ttl == b->op->ttl && a->op->wait == b->op->wait &&
+	       strcmp(a->op->owner, b->op->owner) == 0;
+}
+
+/* Those beside others are asked for, and given back, many at once: whether it goes with some
+ * before it. */
+static bool add_to_others(struct batch *batch, enum weir__pg_verb verb, struct call *call)
+{
+	struct question *question = verb == WEIR__PG_JOIN  ? batch->join :
+				    verb == WEIR__PG_LEAVE ? batch->leave :
+							     NULL;
+
+	if (question == NULL || question->n == WEIR__POLL_AT_ONCE ||
+	    strcmp(question->name, call->name) != 0 ||
+	    (verb == WEIR__PG_JOIN && !are_alike(question->calls[0], call)))
+		return false;
+	question->calls[question->n++] = call;
+	call->expected++;
+	return true;
+}
 
 static struct question *add(struct batch *batch, enum weir__pg_verb verb, const char *name,
 			    struct call *const *calls, size_t n)
 {
-	struct question *question = malloc(sizeof(*question) + n * sizeof(struct call *));
+	bool grows = verb == WEIR__PG_JOIN || verb == WEIR__PG_LEAVE;
+	size_t room = grows ? WEIR__POLL_AT_ONCE : n;
+	struct question *question = malloc(sizeof(*question) + room * sizeof(struct call *));
 
 	if (question == NULL) {
 		batch->failed = true;
@@ -36,6 +66,10 @@ static struct question *add(struct batch *batch, enum weir__pg_verb verb, const 
 	*(batch->last != NULL ? &batch->last->next : &batch->first) = question;
 	batch->last = question;
 	batch->n++;
+	if (verb == WEIR__PG_ACQUIRE)
+		batch->acquire = question;
+	else if (grows)
+		*(verb == WEIR__PG_JOIN ? &batch->join : &batch->leave) = question;
 	return question;
 }
 
@@ -56,10 +90,13 @@ static void add_survey(struct batch *batch, struct call *call)
 			names->asked++;
 }
 
-/* What may go a short way is asked in the one that was right the last time. */
-static enum weir__pg_verb short_verb_of(const struct postgres *pg, const struct call *call)
+/* What may go a short way is asked in the one that was right the last time; but of two who ask at
+ * once, the second is beside the first. */
+static enum weir__pg_verb short_verb_of(const struct postgres *pg, const struct batch *batch,
+					const struct call *call)
 {
-	bool shared = strcmp(call->name, pg->shared) == 0;
+	bool shared = strcmp(call->name, pg->shared) == 0 ||
+		      (batch->acquire != NULL && strcmp(call->name, batch->acquire->name) == 0);
 	int64_t slot = weir__pg_slot_of(call);
 
 	if (call->verb == CALL_REQUEST)
@@ -67,7 +104,8 @@ static enum weir__pg_verb short_verb_of(const struct postgres *pg, const struct 
 	return slot != INT32_MAX && (slot != 0 || shared) ? WEIR__PG_LEAVE : WEIR__PG_RELEASE;
 }
 
-static enum weir__pg_verb verb_of(const struct postgres *pg, const struct call *call)
+static enum weir__pg_verb verb_of(const struct postgres *pg, const struct batch *batch,
+				  const struct call *call)
 {
 	static const enum weir__pg_verb verbs[] = {
 		[CALL_ENSURE] = WEIR__PG_ENSURE,   [CALL_SET_LIMIT] = WEIR__PG_LIMIT,
@@ -79,7 +117,7 @@ static enum weir__pg_verb verb_of(const struct postgres *pg, const struct call *
 	/* A request that nobody will ask for again. */
 	if (call->verb == CALL_RELEASE || (call->verb == CALL_REQUEST && call->op->private_id &&
 					   call->op->max_hold == 0 && !call->sent_before))
-		return short_verb_of(pg, call);
+		return short_verb_of(pg, batch, call);
 	return verbs[call->verb];
 }
 
@@ -92,7 +130,10 @@ static void add_call(struct postgres *pg, struct batch *batch, struct call *call
 	}
 	call->sent = pg->sent;
 	if (call->verb != CALL_LIST) {
-		if (add(batch, verb_of(pg, call), call->name, &call, 1) == NULL)
+		enum weir__pg_verb verb = verb_of(pg, batch, call);
+
+		if (!add_to_others(batch, verb, call) &&
+		    add(batch, verb, call->name, &call, 1) == NULL)
 			weir__call_refuse(call, -ENOMEM, "there is no memory");
 		return;
 	}
@@ -197,7 +238,7 @@ static bool send_batch(struct postgres *pg)
 
 void weir__pg_send(struct postgres *pg)
 {
-	struct batch batch = { NULL, NULL, 0, false };
+	struct batch batch = { 0 };
 
 	if (pg->asked != NULL)
 		return;

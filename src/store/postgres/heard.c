@@ -126,17 +126,52 @@ static void note_company(struct postgres *pg, const char *name, bool shared)
 static void hear_call(struct postgres *pg, const struct question *question, const char *text)
 {
 	struct call *call = question->calls[0];
-	bool acquires = question->verb == WEIR__PG_ACQUIRE || question->verb == WEIR__PG_JOIN;
-	bool releases = question->verb == WEIR__PG_RELEASE || question->verb == WEIR__PG_LEAVE;
+	bool short_way = question->verb == WEIR__PG_ACQUIRE || question->verb == WEIR__PG_RELEASE;
 	int64_t number[MOST_NUMBERS];
-	size_t n = text[0] != '{' && (acquires || releases) ? read_shortest(text, number) :
-							      read_answer(text, number);
+	size_t n = short_way && text[0] != '{' ? read_shortest(text, number) :
+						 read_answer(text, number);
 	struct heard heard;
 
 	take_apart(&heard, call, number, n);
-	if (acquires && heard.result == 0)
+	if (question->verb == WEIR__PG_ACQUIRE && heard.result == 0)
 		note_company(pg, question->name, text[0] == '{' && n == NUMBERS_OF_SHORT_WAY);
 	weir__call_hear(call, &heard);
+}
+
+/* For each call how many numbers there are, and these; of LEAVE, one each, or nothing at all if all
+ * is well. */
+static size_t read_next(bool counted, const char **text, int64_t *number)
+{
+	int64_t count = 1;
+
+	if (**text == '\0' && !counted) {
+		number[0] = 0;
+		return 1;
+	}
+	if ((counted && read_numbers(*text, 1, &count, text) == 0) || count < 1 ||
+	    count > MOST_NUMBERS)
+		return 0;
+	return read_numbers(*text, (size_t)count, number, text);
+}
+
+static void hear_each(struct postgres *pg, const struct question *question, const char *text)
+{
+	bool joins = question->verb == WEIR__PG_JOIN;
+	const char *rest = text[0] == '{' ? text + 1 : text;
+
+	for (size_t i = 0; i < question->n; i++) {
+		struct call *call = question->calls[i];
+		int64_t number[MOST_NUMBERS];
+		size_t n = read_next(joins, &rest, number);
+		struct heard heard;
+
+		if (!weir__call_is_live(call))
+			continue;
+		take_apart(&heard, call, number, n);
+		if (joins && heard.result == 0)
+			note_company(pg, question->name, n == NUMBERS_OF_SHORT_WAY);
+		weir__call_hear(call, &heard);
+	}
 }
 
 static void hear_survey(struct call *call, const struct question *question)
@@ -180,6 +215,8 @@ static void hear(struct postgres *pg, const struct question *question)
 		text = weir__pq.PQgetvalue(result, 0, 0);
 	if (question->verb == WEIR__PG_POLL)
 		hear_poll(pg, question, text);
+	else if (question->verb == WEIR__PG_JOIN || question->verb == WEIR__PG_LEAVE)
+		hear_each(pg, question, text);
 	else if (weir__call_is_live(call))
 		hear_call(pg, question, text);
 }

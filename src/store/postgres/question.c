@@ -23,6 +23,8 @@ struct values {
 	char digits[MOST_VALUES][DIGITS];
 	char token[TOKEN_TEXT + 1];
 	char tokens[WEIR__POLL_AT_ONCE * (TOKEN_TEXT + 1) + 2];
+	char slots[WEIR__POLL_AT_ONCE * DIGITS + 2];
+	char weights[WEIR__POLL_AT_ONCE * DIGITS + 2];
 	char terms[MOST_NUMBERS * DIGITS + sizeof(((struct postgres *)NULL)->server)];
 	char more[MOST_NUMBERS * DIGITS];
 };
@@ -41,7 +43,7 @@ static const struct {
 	[WEIR__PG_WITHDRAW] = { "withdraw", 6, false },
 	[WEIR__PG_RENEW] = { "renew", 6, false },
 	[WEIR__PG_RELEASE] = { "release", 4, false },
-	[WEIR__PG_LEAVE] = { "leave", 4, false },
+	[WEIR__PG_LEAVE] = { "leave", 6, false },
 	[WEIR__PG_EVICT] = { "evict", 4, false },
 	[WEIR__PG_REAP] = { "reap", 4, false },
 	[WEIR__PG_NAMES] = { "names", 2, true },
@@ -132,28 +134,32 @@ static void add_request(struct postgres *pg, struct values *values, const struct
 	add_number(values, call->sent_before ? weir__tell_time(2 * pg->address.timeout) : 0);
 }
 
+/* A number and what is to come behind it; where that ends. */
+static char *write_number(char *to, int64_t number, char behind)
+{
+	char digits[DIGITS];
+	char *end = digits + DIGITS;
+	char *from = weir__print_number(end, number);
+
+	memcpy(to, from, (size_t)(end - from));
+	to += end - from;
+	*to++ = behind;
+	return to;
+}
+
 /* Three numbers, with blanks between; where they end. */
 static char *write_three(char *to, int64_t first, int64_t second, int64_t third)
 {
-	const int64_t number[MOST_NUMBERS] = { first, second, third };
-
-	for (int i = 0; i < MOST_NUMBERS; i++) {
-		char digits[DIGITS];
-		char *end = digits + DIGITS;
-		char *from = weir__print_number(end, number[i]);
-
-		memcpy(to, from, (size_t)(end - from));
-		to += end - from;
-		*to++ = ' ';
-	}
-	*--to = '\0';
-	return to;
+	to = write_number(to, first, ' ');
+	to = write_number(to, second, ' ');
+	return write_number(to, third, '\0') - 1;
 }
 
 /* See short.sql. Who is behind a pooler may be another one each time, so then no server is named.
  */
-static void add_acquire(struct postgres *pg, struct values *values, const struct weir__op *op)
+static void add_acquire(struct postgres *pg, struct values *values, const struct question *question)
 {
+	const struct weir__op *op = question->calls[0]->op;
 	char *end = write_three(values->terms, op->limit, op->weight, weir__tell_time(op->ttl));
 
 	*end++ = ' ';
@@ -161,16 +167,45 @@ static void add_acquire(struct postgres *pg, struct values *values, const struct
 	(void)write_three(values->more, weir__tell_caution(&pg->primary), tell_silence(pg, op),
 			  pg->desk.store->bounds.max_waiting);
 	add_text(values, values->terms);
-	add_token(values, op->token);
+	if (question->verb == WEIR__PG_JOIN)
+		add_tokens(values, question);
+	else
+		add_token(values, op->token);
 	add_text(values, op->owner);
 	add_text(values, pg->channel);
 	add_text(values, values->more);
 }
 
+static int64_t weight_of(const struct call *call)
+{
+	return call->op != NULL ? call->op->weight : 0;
+}
+
+static void add_leave(struct postgres *pg, struct values *values, const struct question *question)
+{
+	char *slot = values->slots;
+	char *weight = values->weights;
+
+	*slot++ = '{';
+	*weight++ = '{';
+	for (size_t i = 0; i < question->n; i++) {
+		char behind = i + 1 < question->n ? ',' : '}';
+
+		slot = write_number(slot, weir__pg_slot_of(question->calls[i]), behind);
+		weight = write_number(weight, weight_of(question->calls[i]), behind);
+	}
+	*slot = '\0';
+	*weight = '\0';
+	add_text(values, pg->pooled ? NULL : pg->server);
+	add_tokens(values, question);
+	add_text(values, values->slots);
+	add_text(values, values->weights);
+	add_number(values, weir__tell_caution(&pg->primary));
+}
+
 static void add_release(struct postgres *pg, struct values *values, const struct call *call)
 {
-	(void)write_three(values->more, weir__pg_slot_of(call),
-			  call->op != NULL ? call->op->weight : 0,
+	(void)write_three(values->more, weir__pg_slot_of(call), weight_of(call),
 			  weir__tell_caution(&pg->primary));
 	add_text(values, pg->pooled ? NULL : pg->server);
 	add_token(values, call->token);
@@ -235,11 +270,13 @@ static void add_values(struct postgres *pg, struct values *values, const struct 
 		break;
 	case WEIR__PG_ACQUIRE:
 	case WEIR__PG_JOIN:
-		add_acquire(pg, values, question->calls[0]->op);
+		add_acquire(pg, values, question);
 		break;
 	case WEIR__PG_RELEASE:
-	case WEIR__PG_LEAVE:
 		add_release(pg, values, question->calls[0]);
+		break;
+	case WEIR__PG_LEAVE:
+		add_leave(pg, values, question);
 		break;
 	default:
 		add_text(values, pg->pooled ? NULL : pg->server);

@@ -188,17 +188,98 @@ BEGIN
 	END IF;
 END $$;
 
--- For those who have just been one beside others.
-CREATE OR REPLACE FUNCTION @schema@.join_in(p_name text, p_terms text, p_token uuid, p_owner text, p_channel text,
-	p_more text, OUT answer text) LANGUAGE plpgsql SECURITY DEFINER AS $$
+-- Several beside others, as share(). The answers are one array, with 3 before each.
+CREATE OR REPLACE FUNCTION @schema@.share_all(p_name text, asked text[], tokens uuid[], p_owner text, p_channel text)
+RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+	n integer := cardinality(tokens);
+	p_weight integer := asked[2];
+	p_ttl bigint := asked[3];
+	now bigint;
+	p_sem bigint;
+	p_fence bigint;
+	p_first bigint;
+	p_ahead bigint;
+	p_low integer;
+	p_slots bit varying;
+	answers bigint[];
+	taken integer[];
+BEGIN
+	SELECT id, fence, (state).first, (state).ahead, (state).low, slots INTO p_sem, p_fence, p_first, p_ahead, p_low, p_slots
+	FROM semaphore
+	WHERE name = p_name AND held + n * p_weight <= (state).permits AND sole IS NULL AND terms IS NOT NULL
+		AND seen <= clock_timestamp() AND (state).longest >= p_ttl
+		AND (state).permits = coalesce(nullif(asked[1]::integer, 0), (state).permits)
+		AND (state).server = array_to_string(asked[4:], ' ')
+	FOR UPDATE;
+	now := clock() + p_ahead;
+	IF NOT FOUND OR now >= p_first THEN
+		RETURN NULL;
+	END IF;
+	FOR i IN 1..n LOOP
+		taken[i] := p_low;
+		answers := answers || ARRAY[3, 0, p_low, p_fence + i];
+		IF p_low >= length(p_slots) THEN
+			p_slots := p_slots || B'1';
+			p_low := p_low + 1;
+		ELSE
+			p_slots := set_bit(p_slots, p_low, 1);
+			p_low := next_slot(p_slots, p_low);
+		END IF;
+	END LOOP;
+	UPDATE semaphore SET seen = to_timestamp((now - p_ahead) / 1e6), held = held + n * p_weight, fence = fence + n,
+		slots = p_slots, state.low = p_low, state.first = least(p_first, now + p_ttl)
+	WHERE name = p_name;
+	INSERT INTO holder SELECT p_sem, slot, token, p_weight, p_fence + i, now, now + p_ttl, 0, p_ttl, p_owner, NULL, p_channel
+	FROM unnest(taken, tokens) WITH ORDINALITY AS t (slot, token, i)
+	ON CONFLICT (sem, slot) DO UPDATE SET token = EXCLUDED.token, weight = p_weight, fence = EXCLUDED.fence, since = now,
+		expires = now + p_ttl, hard_end = 0, ttl = p_ttl, owner = p_owner, channels = p_channel;
+	RETURN answers;
+END $$;
+
+-- One after the other; but when the first has made it a case for share_all(), the rest at once.
+CREATE OR REPLACE FUNCTION @schema@.acquire_each(p_name text, p_terms text, tokens uuid[], p_owner text, p_channel text,
+	p_more text) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, @schema@, pg_temp AS $$
+DECLARE
+	asked text[] := string_to_array(p_terms, ' ');
+	answer text;
+	one bigint[];
+	answers bigint[];
+BEGIN
+	FOR i IN 1..cardinality(tokens) LOOP
+		IF i = 2 THEN
+			one := share_all(p_name, asked, tokens[2:], p_owner, p_channel);
+			IF one IS NOT NULL THEN
+				RETURN answers || one;
+			END IF;
+		END IF;
+		answer := acquire(p_name, p_terms, tokens[i], p_owner, p_channel, p_more);
+		IF starts_with(answer, '{') THEN
+			one := answer;
+		ELSE
+			one := ARRAY[0, asked[2]::bigint, 0, answer::bigint, asked[3]::bigint, -1, asked[3]::bigint];
+		END IF;
+		answers := answers || cardinality(one)::bigint || one;
+	END LOOP;
+	RETURN answers;
+END $$;
+
+-- For those who have just been beside others. For each, how many numbers its answer has, and these.
+CREATE OR REPLACE FUNCTION @schema@.join_in(p_name text, p_terms text, tokens uuid[], p_owner text, p_channel text,
+	p_more text, OUT answers bigint[]) LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
 	IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, @schema@, pg_temp' THEN
-		answer := share(p_name, string_to_array(p_terms, ' '), p_token, p_owner, p_channel);
-		IF answer IS NOT NULL THEN
+		IF cardinality(tokens) = 1 THEN
+			answers := 3::bigint || share(p_name, string_to_array(p_terms, ' '), tokens[1], p_owner, p_channel);
+		ELSE
+			answers := share_all(p_name, string_to_array(p_terms, ' '), tokens, p_owner, p_channel);
+		END IF;
+		IF cardinality(answers) > 1 THEN
 			RETURN;
 		END IF;
 	END IF;
-	answer := @schema@.acquire(p_name, p_terms, p_token, p_owner, p_channel, p_more);
+	answers := @schema@.acquire_each(p_name, p_terms, tokens, p_owner, p_channel, p_more);
 END $$;
 
 -- ---- to release ----
@@ -264,9 +345,9 @@ BEGIN
 	RETURN true;
 END $$;
 
--- For those who were one beside others.
-CREATE OR REPLACE FUNCTION @schema@.leave(p_name text, p_server text, p_token uuid, p_more text, OUT answer text)
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+-- Not the sole lease, or others than the next one wait.
+CREATE OR REPLACE FUNCTION @schema@.release_otherwise(p_name text, p_server text, p_token uuid, p_more text, OUT answer text)
+LANGUAGE plpgsql AS $$
 DECLARE
 	reading bigint;
 	more integer[];
@@ -326,6 +407,73 @@ BEGIN
 	IF FOUND THEN
 		PERFORM @schema@.postpone(p_name);
 	ELSE
-		answer := @schema@.leave(p_name, p_server, p_token, p_more);
+		answer := @schema@.release_otherwise(p_name, p_server, p_token, p_more);
 	END IF;
+END $$;
+
+-- Several that were beside others. Whether it is done; nothing has changed if not.
+CREATE OR REPLACE FUNCTION @schema@.leave_all(p_name text, p_server text, tokens uuid[], p_slots integer[],
+	weights integer[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	now bigint;
+	p_sem bigint;
+	p_held integer;
+	p_low integer;
+	p_taken bit varying;
+	p_first bigint;
+	left_ integer;
+BEGIN
+	SELECT id, held, (state).low, slots, (state).first, clock() + (state).ahead
+	INTO p_sem, p_held, p_low, p_taken, p_first, now
+	FROM semaphore
+	WHERE name = p_name AND sole IS NULL AND held IS NOT NULL AND terms IS NOT NULL AND seen <= clock_timestamp()
+		AND (state).server = p_server
+	FOR UPDATE;
+	IF NOT FOUND OR now >= p_first THEN
+		RETURN false;
+	END IF;
+	UPDATE holder SET token = NULL, request = NULL FROM unnest(tokens, p_slots, weights) AS t (token, slot, weight)
+	WHERE sem = p_sem AND holder.slot = t.slot AND holder.token = t.token AND holder.weight = t.weight;
+	GET DIAGNOSTICS left_ = ROW_COUNT;
+	IF left_ < cardinality(tokens) THEN
+		RAISE EXCEPTION 'no such lease in some slot' USING ERRCODE = 'WE001';
+	END IF;
+	FOR i IN 1..left_ LOOP
+		p_held := p_held - weights[i];
+		p_low := least(p_low, p_slots[i]);
+		p_taken := set_bit(p_taken, p_slots[i], 0);
+	END LOOP;
+	UPDATE semaphore SET seen = clock_timestamp(), held = nullif(p_held, 0),
+		slots = CASE WHEN p_held = 0 THEN B'' ELSE p_taken END, state.low = CASE WHEN p_held = 0 THEN 0 ELSE p_low END
+	WHERE name = p_name;
+	RETURN true;
+END $$;
+
+CREATE OR REPLACE FUNCTION @schema@.release_each(p_name text, p_server text, tokens uuid[], p_slots integer[],
+	weights integer[], caution bigint) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, @schema@, pg_temp AS $$
+DECLARE
+	answers bigint[];
+	answer text;
+BEGIN
+	FOR i IN 1..cardinality(tokens) LOOP
+		answer := release_otherwise(p_name, p_server, tokens[i], concat_ws(' ', p_slots[i], weights[i], caution));
+		answers := answers || coalesce(answer::bigint[], ARRAY[0::bigint]);
+	END LOOP;
+	RETURN answers;
+END $$;
+
+-- For those who were beside others. The answer is NULL; or a number for each.
+CREATE OR REPLACE FUNCTION @schema@.leave(p_name text, p_server text, tokens uuid[], p_slots integer[], weights integer[],
+	caution bigint, OUT answers bigint[]) LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, @schema@, pg_temp' THEN
+		IF cardinality(tokens) = 1 THEN
+			answers := release_otherwise(p_name, p_server, tokens[1], concat_ws(' ', p_slots[1], weights[1], caution));
+			RETURN;
+		ELSIF leave_all(p_name, p_server, tokens, p_slots, weights) THEN
+			RETURN;
+		END IF;
+	END IF;
+	answers := @schema@.release_each(p_name, p_server, tokens, p_slots, weights, caution);
 END $$;
