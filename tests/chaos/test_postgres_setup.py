@@ -98,7 +98,7 @@ def test_search_path(server):
     word = server.sql("SELECT server FROM weir.hello()").strip()
     first, second = (f"00000000-0000-0000-0000-00000000000{digit}" for digit in (3, 4))
 
-    def acquire(token):
+    def acquire(token, path=path):
         return sql(path + f"SELECT weir.acquire('s', '1 1 30000000 {word}', '{token}', 'me', 'c', '0 9000000 9')")[0]
 
     def release(token):
@@ -107,7 +107,7 @@ def test_search_path(server):
     # The long way, the sole lease, one to wait for it, which is handed it; and those who were beside others.
     check(acquire(first).startswith("{0,") and release(first) == "{0}", "granted and released")
     check(acquire(first) == "2", "granted in the shortest way")
-    check(acquire(second).startswith("{1,"), "waits")
+    check(acquire(second, "SET search_path = pg_catalog, weir, pg_temp; ").startswith("{1,"), "waits as the next one")
     check(release(first) == "{0}" and release(second) == "{0}", "handed over and released")
     check(acquire(first) == "4", "and again")
     check(acquire(second).startswith("{1,"), "waits")
@@ -206,9 +206,10 @@ def test_growth(server):
     counts = server.sql("SELECT fence, held FROM weir.status WHERE name IN ('g', 'h') ORDER BY name").split()
     check(counts == [f"{PAIRS + 500}|0", f"{PAIRS + 501}|1"], f"all were granted: {counts}")
     # Whoever reads anywhere at that moment, as the server itself does now and then, keeps old versions for as long, and
-    # then a row may have to move to another page. Without any clearing away it would be a kilobyte and more for each
-    # pair; half a byte is allowed.
-    check(after <= before + 16384 + PAIRS // 2, f"{before} bytes became {after} after {PAIRS} pairs")
+    # then a row may have to move to another page; once there are some to move to, there need not be more. Without any
+    # clearing away it would be a kilobyte and more for each pair. Two million were seen to add 48 KiB, all of it in the
+    # first 800,000.
+    check(after <= before + 131072, f"{before} bytes became {after} after {PAIRS} pairs")
     # Each new version of a row finds room beside the old one, and no index hears of it.
     hot = server.sql("SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'weir' AND "
                      f"n_tup_upd >= {PAIRS} AND n_tup_hot_upd >= 0.99 * n_tup_upd ORDER BY relname").split()

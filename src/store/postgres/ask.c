@@ -192,14 +192,22 @@ static void add_polls(struct postgres *pg, struct batch *batch)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* By name; among those of one name, as they came. */
+/* By name; among those of one name, as they came, but what is given back at once comes first: then
+ * whoever asks for it in the same batch need not queue up. */
+static bool goes_before(const struct question *a, const struct question *b)
+{
+	int order = strcmp(a->name, b->name);
+
+	return order < 0 || (order == 0 && a->verb == WEIR__PG_LEAVE && b->verb != WEIR__PG_LEAVE);
+}
+
 static struct question *merge(struct question *a, struct question *b)
 {
 	struct question *all = NULL;
 	struct question **last = &all;
 
 	while (a != NULL && b != NULL) {
-		struct question **next = strcmp(b->name, a->name) < 0 ? &b : &a;
+		struct question **next = goes_before(b, a) ? &b : &a;
 
 		*last = *next;
 		last = &(*next)->next;
