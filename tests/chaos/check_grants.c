@@ -265,6 +265,21 @@ static int place_by_time(const void *left, const void *right)
 	return 0;
 }
 
+/* It may have been granted earlier, with a fence that nobody was told of, and have expired while
+ * the server could not be asked: then it had to queue up once more. */
+static bool may_have_queued_twice(const struct account *account, const struct lease *lease)
+{
+	if (lease->granted - lease->asked < account->history->ops[lease->op].ttl)
+		return false;
+	for (const struct lease *at = lease; at->granted > lease->asked; at--) {
+		if (at == account->leases || at[-1].name != at->name || !at[-1].known)
+			return at->fence > 1;
+		if (at[-1].fence + 1 < at->fence)
+			return true;
+	}
+	return false;
+}
+
 /* Finds the lease that each place in the queue became; a request id that was used for more than one
  * does not say which. Returns how many are left. */
 static size_t name_places(struct account *account, struct place *places, size_t n,
@@ -288,7 +303,8 @@ static size_t name_places(struct account *account, struct place *places, size_t 
 			break;
 		lease = &account->leases[sorted[k]];
 		if (lease->name != places[i].name || lease->request != places[i].request ||
-		    !lease->known || lease->stopped || places[i].from < lease->asked)
+		    !lease->known || lease->stopped || places[i].from < lease->asked ||
+		    may_have_queued_twice(account, lease))
 			continue;
 		if (k + 1 < account->n_leases &&
 		    account->leases[sorted[k + 1]].name == lease->name &&

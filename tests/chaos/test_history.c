@@ -150,6 +150,29 @@ TEST(ORDER_alone_finds_one_who_overtakes_L7)
 	assert_right();
 }
 
+TEST(ORDER_allows_for_a_grant_that_nobody_was_told_of)
+{
+	struct history_op *overtaken, *other;
+
+	begin(1);
+	small.slack = HISTORY_NEVER;
+	acquired(10, 12, 1, 0, 1);
+	on(HISTORY_RELEASE, 40, 41, 1);
+	overtaken = acquired(13, 160, 2, 0, 4);
+	overtaken->flags = HISTORY_WAITED;
+	op(HISTORY_SEEN, 14, 16)->request = 2;
+	other = acquired(30, 60, 3, 0, 3);
+	other->flags = HISTORY_WAITED;
+	on(HISTORY_RELEASE, 61, 62, 3);
+	assert_right(); /* the fence 2 may have been its, and have expired */
+	overtaken->ret = 100;
+	assert_only(4); /* not so soon */
+	overtaken->ret = 160;
+	overtaken->fence = 3;
+	other->fence = 2;
+	assert_only(4); /* not if all are known */
+}
+
 TEST(REFUSAL_alone_finds_a_try_that_must_have_fitted)
 {
 	struct history_op *try;
@@ -374,6 +397,7 @@ int main(void)
 		cmocka_unit_test(FENCES_alone_finds_one_that_falls_L2),
 		cmocka_unit_test(STABLE_alone_finds_a_fence_that_changes_L4),
 		cmocka_unit_test(ORDER_alone_finds_one_who_overtakes_L7),
+		cmocka_unit_test(ORDER_allows_for_a_grant_that_nobody_was_told_of),
 		cmocka_unit_test(REFUSAL_alone_finds_a_try_that_must_have_fitted),
 		cmocka_unit_test(IDLE_alone_finds_a_waiter_who_was_forgotten_L8),
 		cmocka_unit_test(IDLE_knows_that_the_dead_hold_nothing_L11),
