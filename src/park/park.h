@@ -81,11 +81,11 @@ struct weir__message {
 	void (*deliver)(struct weir__message *message);
 };
 
-/* One cache line: whoever unparks needs no other of the waiter's. */
-
+/* The parker comes first and apart: whoever unparks reads it before it writes the word that the
+ * waiter may be watching, and best on another cache line. */
 struct weir__parking {
-	uint32_t word;
 	const struct weir__parker *parker;
+	uint32_t word;
 	void *self;     /* how the parker finds the waiter again; a thread needs nothing */
 	uint64_t since; /* when it began, in ticks */
 	const struct weir__kind *kind; /* of what is waited for; or NULL */

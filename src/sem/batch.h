@@ -11,12 +11,14 @@
 
 #include <weir/sem.h>
 
-/* A waiter that parks. Its node's `wake` is NULL. The granter reads the node while the waiter
- * watches the parking: on cache lines of their own, neither disturbs the other. */
+/* A waiter that parks. Its node's `wake` is NULL. The granter reads the node, and who the waiter
+ * is, while the waiter watches its word: on cache lines of their own, neither disturbs the other.
+ */
 struct weir__parked {
 	_Alignas(64) struct weir_waiter waiter;
-	_Alignas(64) struct weir__parking parking;
+	struct weir__parking parking;
 };
+_Static_assert(offsetof(struct weir__parked, parking.word) == 64, "the watched line has the rest");
 
 enum { WAITER_NEW, WAITER_QUEUED, WAITER_DONE };
 

@@ -37,24 +37,47 @@ bool weir__inbox_look(struct weir__sched *sched)
 	return true;
 }
 
-bool weir__inbox_spin(struct weir__sched *sched)
+/* Watches the inbox and, beside it, a word that is EMPTY, or NULL. Whether something came. */
+static bool spin(struct weir__sched *sched, const uint32_t *word)
 {
 	uint32_t length = habit_length(&sched->spinning, spins_most);
 	bool found = false;
 
 	for (uint32_t i = 0; i < length && !found; i++) {
 		WEIR__RELAX();
-		sched->ticks = weir__ticks();
-		found = weir__inbox_look(sched);
+		found = (word && WEIR__LOAD(word, __ATOMIC_RELAXED) != WEIR__EMPTY) ||
+			WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED);
 	}
+	sched->ticks = weir__ticks();
 	habit_learn(&sched->spinning, found, spins_most);
 	return found;
 }
 
-bool weir__sched_watch(struct weir__sched *sched)
+bool weir__inbox_spin(struct weir__sched *sched)
 {
+	return spin(sched, NULL) && weir__inbox_look(sched);
+}
+
+/* While the task is not parked it is told by its word alone, and not by way of the inbox: between
+ * two schedulers that hand over to each other half as many cache lines go to and fro. It is parked
+ * again before anything is delivered, for that may be a reason to disturb it. */
+static bool watch_word(struct weir__sched *sched, struct weir__task *task)
+{
+	bool found = spin(sched, &task->parking->word);
+
+	if (!step_in(task->parking))
+		weir__sched_ready(task);
+	(void)weir__inbox_look(sched);
+	return found;
+}
+
+bool weir__sched_watch(struct weir__sched *sched, struct weir__task *task)
+{
+	bool found;
+
 	if (sched->is_virtual || sched_has_events(sched) || !weir__cpu_to_spare())
 		return false;
-	sched->watched = !weir__inbox_spin(sched);
-	return !sched->watched;
+	found = step_back(task->parking) ? watch_word(sched, task) : weir__inbox_spin(sched);
+	sched->watched = !found;
+	return found;
 }

@@ -87,8 +87,10 @@ static inline void expect_stack(const struct weir__task *task)
  * the record would mean to wait for it. Of the lines between, the one who unparks has two. */
 static inline void expect_around(const struct weir__parking *parking)
 {
-	expect_lines((const char *)parking - 2 * 64, 1);
-	expect_lines((const char *)parking + 64, 2);
+	const char *watched = (const char *)&parking->word;
+
+	expect_lines(watched - 2 * 64, 1);
+	expect_lines(watched + 64, 2);
 	expect_lines(parking->self, 1);
 }
 
@@ -242,7 +244,7 @@ static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct 
 /* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
 static WEIR__COLD int go_idle(struct weir__sched *sched, struct weir__task *self)
 {
-	return go_oddly(sched, self, weir__sched_watch(sched) ? take_ready(sched) : NULL);
+	return go_oddly(sched, self, weir__sched_watch(sched, self) ? take_ready(sched) : NULL);
 }
 
 /* Lets others run until `self` is made ready again; returns what its wait ended with. Its errno is
@@ -282,10 +284,7 @@ bool weir__sched_run_one(struct weir__sched *sched)
 
 bool weir__task_disturb(struct weir__task *task, int outcome)
 {
-	uint32_t parked = WEIR__PARKED;
-
-	if (!task->parking ||
-	    !WEIR__CAS(&task->parking->word, &parked, WEIR__EMPTY, __ATOMIC_RELAXED))
+	if (!task->parking || !step_back(task->parking))
 		return false;
 	task->outcome = outcome;
 	task->odd = true;
@@ -318,34 +317,22 @@ static int stay_until(struct weir__task *task, weir_time deadline)
 	return result;
 }
 
-/* Parked from the start, the task only switches away: it is made ready once whenever the other side
- * comes, be it before that. So if it does not want to wait after all, it must be the one to replace
- * PARKED, or take the turn that is its due. */
-static bool step_back(struct weir__parking *parking)
-{
-	uint32_t found = WEIR__PARKED;
-
-	return WEIR__CAS(&parking->word, &found, WEIR__EMPTY, __ATOMIC_RELAXED);
-}
-
 /* The second park of a wait that was given up: parked no more, so if it was notified meanwhile,
  * nobody has made it ready. */
 static int park_again(struct weir__task *task, struct weir__parking *parking)
 {
-	uint32_t found = WEIR__EMPTY;
-
 	task->stubborn = true;
-	if (WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE)) {
+	if (step_in(parking)) {
 		task->parking = parking;
 		(void)switch_away(task->sched, task);
-	} else { /* notified; a step that fails synchronises with nobody */
-		(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
 	}
 	task->stubborn = false;
 	return 0;
 }
 
-/* All that is not a plain wait. */
+/* All that is not a plain wait. Parked from the start, the task only switches away: it is made
+ * ready once whenever the other side comes, be it before that. So if it does not want to wait after
+ * all, it must be the one to step back, or take the turn that is its due. */
 static WEIR__COLD int park_oddly(struct weir__task *task, struct weir__parking *parking,
 				 weir_time deadline, enum weir__patience patience)
 {
@@ -396,7 +383,6 @@ static inline struct weir__sched *sched_of(const struct weir__parking *parking)
 WEIR__HOT static int task_unpark(struct weir__parking *parking)
 {
 	struct weir__sched *sched = sched_of(parking);
-	struct weir__task *task = parking->self;
 	uint32_t found;
 
 	if (WEIR__UNLIKELY(sched != here)) {
@@ -413,7 +399,7 @@ WEIR__HOT static int task_unpark(struct weir__parking *parking)
 	/* The loop must not find something ready after it has looked, so from a signal handler that
 	 * interrupted it the way is the inbox, which it looks at last. */
 	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
-		add_ready(sched, task);
+		add_ready(sched, parking->self);
 		if (WEIR__UNLIKELY(sched->task_count > MANY))
 			expect_around(parking);
 	} else {

@@ -116,6 +116,28 @@ struct weir__sched {
 	const struct weir_run_config *config;
 };
 
+/* In the scheduler's thread: whether the wait goes on and is parked no more. Otherwise the other
+ * side has come first: the task is, or is about to be, made ready. */
+static inline bool step_back(struct weir__parking *parking)
+{
+	uint32_t found = WEIR__PARKED;
+
+	return WEIR__CAS(&parking->word, &found, WEIR__EMPTY, __ATOMIC_RELAXED);
+}
+
+/* After that: whether it is parked again. Otherwise the other side has come meanwhile, and nobody
+ * has made the task ready. */
+static inline bool step_in(struct weir__parking *parking)
+{
+	uint32_t found = WEIR__EMPTY;
+
+	if (WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE))
+		return true;
+	/* A step that fails synchronises with nobody. */
+	(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
+	return false;
+}
+
 /* The scheduler that runs in the calling thread, or NULL; and its current task. */
 struct weir__sched *weir__sched_here(void);
 struct weir__task *weir__task_here(void);
@@ -165,8 +187,8 @@ void weir__inbox_deliver(struct weir__message *newest);
 bool weir__inbox_look(struct weir__sched *sched);
 bool weir__inbox_spin(struct weir__sched *sched);
 
-/* From a task, while none is ready: watches the inbox for a while. Whether something came. */
-bool weir__sched_watch(struct weir__sched *sched);
+/* From a task that waits, while none is ready: watches for a while. Whether something came. */
+bool weir__sched_watch(struct weir__sched *sched, struct weir__task *task);
 
 /* Runs tasks until `until` has ended, or until none is left. */
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);

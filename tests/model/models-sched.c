@@ -131,6 +131,15 @@ static const struct model models[] = {
 		.surprises = 1,
 	},
 	{
+		.name = "signal_release_while_watching",
+		.promise = "P4: the same when the thread watches before it sleeps",
+		.permits = 1,
+		.held = 1,
+		.threads = { run_one, pass },
+		.handler = release,
+		.spare_cpu = true,
+	},
+	{
 		.name = "signal_vs_ready_queue",
 		.promise = "P4, CHECKLIST 13: the same while another task is made ready",
 		.permits = 1,

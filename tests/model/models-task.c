@@ -86,11 +86,11 @@ TASK(root_of_cancelled)
 
 RUN(run_cancelled, root_of_cancelled)
 
-TASK(root_that_hands_over)
+static int hand_over(weir_task_fn *task)
 {
 	int result;
 
-	m_spawn(0, task_pass_in_the_end);
+	m_spawn(0, task);
 	m_hand_over(0);
 	result = m_wait(0, WEIR_NEVER, NULL);
 	/* Cancelled before it began, it never does. */
@@ -99,7 +99,19 @@ TASK(root_that_hands_over)
 	return 0;
 }
 
+TASK(root_that_hands_over)
+{
+	return hand_over(task_pass_in_the_end);
+}
+
 RUN(run_and_hand_over, root_that_hands_over)
+
+TASK(root_that_hands_over_at_most)
+{
+	return hand_over(task_pass_unless_cancelled);
+}
+
+RUN(run_at_most_and_hand_over, root_that_hands_over_at_most)
 
 TASK(root_that_hands_over_late)
 {
@@ -116,6 +128,17 @@ static void cancel_and_release(void)
 {
 	cancel_it();
 	release();
+}
+
+/* One of them only: nothing else ends the wait. */
+static void cancel_or_release(void)
+{
+	if (m_take_over(0)) {
+		m_cancel_task(0);
+		m_drop(0);
+	} else {
+		release();
+	}
 }
 
 /* Takes what a task that may have been granted has left to its owner. */
@@ -269,6 +292,14 @@ static const struct model models[] = {
 		.permits = 1,
 		.held = 1,
 		.threads = { cancel_and_release, run_and_hand_over },
+	},
+	{
+		.name = "task_cancelled_while_it_watches",
+		.promise = "P5: a cancel alone ends a wait that the scheduler watches",
+		.permits = 1,
+		.held = 1,
+		.threads = { cancel_or_release, run_at_most_and_hand_over },
+		.spare_cpu = true,
 	},
 	{
 		.name = "task_cancelled_before_it_waits",
