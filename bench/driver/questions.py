@@ -132,7 +132,9 @@ def gather_cases():
 def schedulers_cases(rounds):
     return [Case("schedulers", f"schedulers-{t}",
                  f"{t} tasks of two schedulers in two threads over 1 permit",
-                 {"threads": t, "permits": 1, "rounds": rounds, "workers": 2}, two_cores())
+                 {"threads": t, "permits": 1, "rounds": rounds, "workers": 2}, two_cores(),
+                 admits=lambda peer, t=t: t == 2 or not peer.floor,
+                 left_out="it has one task in each thread")
             for t in (2, 4, 8)]
 
 

@@ -2,6 +2,7 @@
  * permit all the time, and who gets how much of it?
  *
  *     schedulers weir threads=4 permits=1 rounds=80 seconds=0.2 workers=2
+ *     schedulers spin threads=2 ...        without a semaphore, one task in each thread
  *
  * `threads` tasks are spread over `workers` schedulers and go through the phases of turns.hpp.
  */
@@ -57,25 +58,64 @@ static int run_part(void *arg, intptr_t *)
 	return 0;
 }
 
+/* The floor of all that is handed from thread to thread in order: a word says whose turn it is.
+ * Once nobody is there to hand over, it may be anybody's. */
+class token
+{
+	alignas(64) std::atomic<uint32_t> turn{ 0 };
+
+      public:
+	static inline thread_local uint32_t mine, next;
+
+	void acquire()
+	{
+		while (turn.load(std::memory_order_acquire) != mine && !hall.stage.is(bench::STOP))
+			;
+	}
+
+	void release()
+	{
+		turn.store(next, std::memory_order_release);
+	}
+};
+
+
+static void run_tasks(uint32_t i, uint32_t schedulers)
+{
+	part part = { i, schedulers };
+
+	if (weir_run(run_part, &part, nullptr) < 0)
+		bench::fail("weir_run");
+}
+
+static class token token;
+
+static void pass_token(uint32_t i, uint32_t threads)
+{
+	token::mine = i;
+	token::next = (i + 1) % threads;
+	bench::take_turns(token, hall.stage, hall.rounds, hall.workers[i]);
+}
+
 int main(int argc, char **argv)
 {
 	bench::arguments arguments(argc, argv);
-	uint32_t schedulers = arguments.count_of("workers", 2);
-	std::barrier start(std::ptrdiff_t(schedulers) + 1);
+	uint32_t count = arguments.count_of("workers", 2);
+	bool bare = arguments.peer() == "spin";
+	std::barrier start(std::ptrdiff_t(count) + 1);
 	std::vector<std::thread> threads;
 
 	hall.rounds = arguments.count_of("rounds", 80);
 	hall.workers.resize(arguments.count_of("threads", 2));
+	if (bare && hall.workers.size() != count)
+		bench::fail("spin: one task in each thread");
 	if (weir_sem_init(&hall.sem, arguments.count_of("permits", 1)) < 0)
 		bench::fail("weir_sem_init");
 	bench::print("work_ns", bench::work_ns(hall.rounds));
-	for (uint32_t i = 0; i < schedulers; i++)
+	for (uint32_t i = 0; i < count; i++)
 		threads.emplace_back([&, i] {
-			part part = { i, schedulers };
-
 			start.arrive_and_wait();
-			if (weir_run(run_part, &part, nullptr) < 0)
-				bench::fail("weir_run");
+			(bare ? pass_token : run_tasks)(i, count);
 		});
 	start.arrive_and_wait();
 	bench::conduct(hall.stage, arguments.number("seconds", 0.2), threads, hall.workers);

@@ -424,7 +424,7 @@ const struct weir__parker weir__task_parker = {
 
 void weir__sched_post(struct weir__sched *sched, struct weir__message *message)
 {
-	struct weir__message *newest = WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED);
+	struct weir__message *newest = NULL;
 
 	do {
 		message->next = newest == &sched->marker ? NULL : newest;
