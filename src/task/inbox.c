@@ -37,47 +37,73 @@ bool weir__inbox_look(struct weir__sched *sched)
 	return true;
 }
 
-/* Watches the inbox and, beside it, a word that is EMPTY, or NULL. Whether something came. */
-static bool spin(struct weir__sched *sched, const uint32_t *word)
+/* Tasks that are told by their words alone, and not by way of the inbox: between two schedulers
+ * that hand over to each other half as many cache lines go to and fro. They are not parked
+ * meanwhile.
+ */
+enum { WATCHED_MOST = 4 };
+struct watch {
+	struct weir__task *tasks[WATCHED_MOST];
+	uint32_t count;
+};
+
+static void watch_add(struct watch *watch, struct weir__task *task)
+{
+	if (task->parking && step_back(task->parking))
+		watch->tasks[watch->count++] = task;
+}
+
+static bool watch_sees(const struct watch *watch)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < watch->count; i++)
+		found |= WEIR__LOAD(&watch->tasks[i]->parking->word, __ATOMIC_RELAXED) !=
+			 WEIR__EMPTY;
+	return found;
+}
+
+static void watch_end(const struct watch *watch)
+{
+	for (uint32_t i = 0; i < watch->count; i++)
+		if (!step_in(watch->tasks[i]->parking))
+			weir__sched_ready(watch->tasks[i]);
+}
+
+/* Whether something came. The tasks are parked again before anything is delivered, for that may be
+ * a reason to disturb them. */
+static bool spin(struct weir__sched *sched, const struct watch *watch)
 {
 	uint32_t length = habit_length(&sched->spinning, spins_most);
 	bool found = false;
 
 	for (uint32_t i = 0; i < length && !found; i++) {
 		WEIR__RELAX();
-		found = (word && WEIR__LOAD(word, __ATOMIC_RELAXED) != WEIR__EMPTY) ||
-			WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED);
+		found = watch_sees(watch) || WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED);
 	}
 	sched->ticks = weir__ticks();
 	habit_learn(&sched->spinning, found, spins_most);
-	return found;
+	watch_end(watch);
+	return weir__inbox_look(sched) || found;
 }
 
 bool weir__inbox_spin(struct weir__sched *sched)
 {
-	return spin(sched, NULL) && weir__inbox_look(sched);
+	return spin(sched, &(struct watch){ .count = 0 });
 }
 
-/* While the task is not parked it is told by its word alone, and not by way of the inbox: between
- * two schedulers that hand over to each other half as many cache lines go to and fro. It is parked
- * again before anything is delivered, for that may be a reason to disturb it. */
-static bool watch_word(struct weir__sched *sched, struct weir__task *task)
+bool weir__sched_watch(struct weir__sched *sched, struct weir__task *self)
 {
-	bool found = spin(sched, &task->parking->word);
-
-	if (!step_in(task->parking))
-		weir__sched_ready(task);
-	(void)weir__inbox_look(sched);
-	return found;
-}
-
-bool weir__sched_watch(struct weir__sched *sched, struct weir__task *task)
-{
-	bool found;
+	struct watch watch = { .count = 0 };
 
 	if (sched->is_virtual || sched_has_events(sched) || !weir__cpu_to_spare())
 		return false;
-	found = step_back(task->parking) ? watch_word(sched, task) : weir__inbox_spin(sched);
-	sched->watched = !found;
-	return found;
+	if (sched->task_count > WATCHED_MOST) {
+		watch_add(&watch, self);
+	} else {
+		for (struct weir__task *task = sched->newest; task; task = task->older)
+			watch_add(&watch, task);
+	}
+	sched->watched = !spin(sched, &watch);
+	return !sched->watched;
 }

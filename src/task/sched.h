@@ -8,8 +8,8 @@
  * deadlock by EMPTY, in the scheduler's own thread, leaving the reason in task->outcome. There is
  * exactly one of them, so a task is in the ready queue at most once. A task's parking is PARKED
  * from the start, and not only when the task has switched away: nobody else looks at the ready
- * queue before that. While its scheduler has nothing to do but to watch for a moment, the task that
- * waited last is not parked: unpark then only leaves NOTIFIED there, and the scheduler finds it.
+ * queue before that. While its scheduler has nothing to do but to watch for a moment, the tasks that
+ * it watches are not parked: unpark then only leaves NOTIFIED there, and the scheduler finds it.
  *
  * THE INBOX is a stack of messages that other threads push and the scheduler takes whole. A
  * scheduler about to sleep puts a marker there; whoever pushes on top of the marker, and nobody

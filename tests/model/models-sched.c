@@ -93,6 +93,14 @@ static const struct model models[] = {
 		.spare_cpu = true,
 	},
 	{
+		.name = "inbox_watching_two",
+		.promise = "P4 P7: the same with two tasks that are watched at once",
+		.permits = 2,
+		.held = 2,
+		.threads = { release, release, run_two },
+		.spare_cpu = true,
+	},
+	{
 		.name = "run_ends_vs_release",
 		.promise = "P5 P6: a permit comes for a task whose scheduler is going",
 		.permits = 1,
