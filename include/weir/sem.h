@@ -257,10 +257,7 @@ WEIR_API int weir_sem_release_slow(struct weir_sem *sem, uint32_t n);
  * In general the word is read, looked at and replaced. But when n is the whole limit, as with every
  * mutex, only one word will do, and the step need not wait for the reading. That is tried where it
  * is likely to succeed: an acquire of what nobody has ever waited for, a release that nobody waits
- * for. All this is a mere hint: what is right is decided by the word that is found.
- *
- * The prefetch asks for the cache line as its writer at once; the load alone would have it come as
- * a reader's first, and then again. */
+ * for. All this is a mere hint: what is right is decided by the word that is found. */
 #define WEIR__SEM_STEP(sem, n, only, likely, fits, change, order)                        \
 	__extension__({                                                                  \
 		uint64_t word = (only);                                                  \
@@ -270,7 +267,6 @@ WEIR_API int weir_sem_release_slow(struct weir_sem *sem, uint32_t n);
 		} else if (WEIR__PEEK(&(sem)->setup) == (n) && (likely)) {               \
 			done = WEIR__CAS(&(sem)->word, &word, (only) + (change), order); \
 		} else {                                                                 \
-			__builtin_prefetch(&(sem)->word, 1);                             \
 			word = WEIR__LOAD(&(sem)->word, __ATOMIC_RELAXED);               \
 			done = WEIR__LIKELY(fits) &&                                     \
 			       WEIR__CAS(&(sem)->word, &word, word + (change), order);   \

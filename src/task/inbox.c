@@ -63,11 +63,11 @@ static bool watch_sees(const struct watch *watch)
 	return found;
 }
 
-static void watch_end(const struct watch *watch)
+static void watch_end(const struct watch *watch, struct weir__sched *sched)
 {
 	for (uint32_t i = 0; i < watch->count; i++)
 		if (!step_in(watch->tasks[i]->parking))
-			weir__sched_ready(watch->tasks[i]);
+			ready_add(&sched->ready, watch->tasks[i]);
 }
 
 /* Whether something came. The tasks are parked again before anything is delivered, for that may be
@@ -83,7 +83,7 @@ static bool spin(struct weir__sched *sched, const struct watch *watch)
 	}
 	sched->ticks = weir__ticks();
 	habit_learn(&sched->spinning, found, spins_most);
-	watch_end(watch);
+	watch_end(watch, sched);
 	return weir__inbox_look(sched) || found;
 }
 

@@ -52,7 +52,7 @@ static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, 
 		sched->newest->newer = task;
 	sched->newest = task;
 	sched->task_count++;
-	weir__sched_ready(task);
+	ready_add(&task->sched->ready, task);
 	return task;
 }
 

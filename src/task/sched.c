@@ -38,19 +38,6 @@ struct weir__task *weir__task_here(void)
 	return here ? here->current : NULL;
 }
 
-/* Between these the ready queue is not to be looked at by a signal handler of this thread. */
-static inline void queue_enter(struct weir__ready *ready)
-{
-	WEIR__POKE(&ready->busy, true);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-static inline void queue_leave(struct weir__ready *ready)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	WEIR__POKE(&ready->busy, false);
-}
-
 static WEIR__COLD bool more_room(struct weir__ready *ready)
 {
 	size_t room = ready->ring ? 2 * (ready->mask + 1) : ROOM_LEAST;
@@ -59,13 +46,13 @@ static WEIR__COLD bool more_room(struct weir__ready *ready)
 
 	if (!ring)
 		return false;
-	queue_enter(ready);
+	ready_enter(ready);
 	for (size_t i = ready->first; i != ready->next; i++)
 		ring[i & (room - 1)] = ready->ring[i & ready->mask];
 	old = ready->ring;
 	ready->ring = ring;
 	ready->mask = room - 1;
-	queue_leave(ready);
+	ready_leave(ready);
 	weir__free(old);
 	return true;
 }
@@ -92,21 +79,6 @@ static inline void expect_around(const struct weir__parking *parking)
 	expect_lines(watched - 2 * 64, 1);
 	expect_lines(watched + 64, 2);
 	expect_lines(parking->self, 1);
-}
-
-static inline void add_ready(struct weir__sched *sched, struct weir__task *task)
-{
-	struct weir__ready *ready = &sched->ready;
-
-	queue_enter(ready);
-	ready->ring[ready->next & ready->mask] = task;
-	WEIR__POKE(&ready->next, ready->next + 1);
-	queue_leave(ready);
-}
-
-WEIR__HOT void weir__sched_ready(struct weir__task *task)
-{
-	add_ready(task->sched, task);
 }
 
 static inline struct weir__task *take_ready(struct weir__sched *sched)
@@ -288,7 +260,7 @@ bool weir__task_disturb(struct weir__task *task, int outcome)
 		return false;
 	task->outcome = outcome;
 	task->odd = true;
-	weir__sched_ready(task);
+	ready_add(&task->sched->ready, task);
 	return true;
 }
 
@@ -299,7 +271,7 @@ WEIR__HOT int weir_yield(void)
 
 	if (WEIR__UNLIKELY(!self))
 		return -EINVAL;
-	add_ready(sched, self);
+	ready_add(&sched->ready, self);
 	return switch_away(sched, self);
 }
 
@@ -357,6 +329,12 @@ WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline
 	return switch_away(sched, task);
 }
 
+static inline struct weir__sched *sched_of(const struct weir__parking *parking)
+{
+	return (struct weir__sched *)(uintptr_t)((const char *)parking->parker -
+						 offsetof(struct weir__sched, parker));
+}
+
 static void deliver_wake_up(struct weir__message *message)
 {
 	const struct weir__parking *parking =
@@ -364,19 +342,13 @@ static void deliver_wake_up(struct weir__message *message)
 							     offsetof(struct weir__parking,
 								      message));
 
-	weir__sched_ready(parking->self);
+	ready_add(&sched_of(parking)->ready, parking->self);
 }
 
 static inline void post_wake_up(struct weir__sched *sched, struct weir__parking *parking)
 {
 	parking->message.deliver = deliver_wake_up;
 	weir__sched_post(sched, &parking->message);
-}
-
-static inline struct weir__sched *sched_of(const struct weir__parking *parking)
-{
-	return (struct weir__sched *)(uintptr_t)((const char *)parking->parker -
-						 offsetof(struct weir__sched, parker));
 }
 
 /* The parking is there as long as the task has not been notified and made ready. */
@@ -399,7 +371,7 @@ WEIR__HOT static int task_unpark(struct weir__parking *parking)
 	/* The loop must not find something ready after it has looked, so from a signal handler that
 	 * interrupted it the way is the inbox, which it looks at last. */
 	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
-		add_ready(sched, parking->self);
+		ready_add(&sched->ready, parking->self);
 		if (WEIR__UNLIKELY(sched->task_count > MANY))
 			expect_around(parking);
 	} else {
@@ -424,7 +396,7 @@ const struct weir__parker weir__task_parker = {
 
 void weir__sched_post(struct weir__sched *sched, struct weir__message *message)
 {
-	struct weir__message *newest = NULL;
+	struct weir__message *newest = NULL; /* mostly; to look first would fetch the line twice */
 
 	do {
 		message->next = newest == &sched->marker ? NULL : newest;

@@ -8,7 +8,7 @@
  * deadlock by EMPTY, in the scheduler's own thread, leaving the reason in task->outcome. There is
  * exactly one of them, so a task is in the ready queue at most once. A task's parking is PARKED
  * from the start, and not only when the task has switched away: nobody else looks at the ready
- * queue before that. While its scheduler has nothing to do but to watch for a moment, the tasks that
+ * queue before that. While a scheduler has nothing to do but to watch for a moment, the tasks that
  * it watches are not parked: unpark then only leaves NOTIFIED there, and the scheduler finds it.
  *
  * THE INBOX is a stack of messages that other threads push and the scheduler takes whole. A
@@ -28,6 +28,7 @@
 #include "base/heap.h"
 #include "park/park.h"
 #include "task/fiber.h"
+#include "task/ready.h"
 #include "task/record.h"
 #include "task/stack.h"
 
@@ -62,16 +63,6 @@ struct weir__task {
 
 	/* Set when they are used. */
 	struct weir__heap_node timer;
-};
-
-/* Tasks that are ready, in order: a ring with room for all that there are, so that making one ready
- * cannot fail, and those that run soon can be fetched beforehand. */
-struct weir__ready {
-	struct weir__task **ring;
-	size_t mask;  /* the room, a power of two, less one */
-	size_t first; /* these two only grow */
-	size_t next;
-	bool busy; /* it is being changed: a signal handler keeps out */
 };
 
 /* What other threads write, what they read and what they leave alone are on cache lines of their
@@ -161,9 +152,6 @@ bool weir__sched_run_one(struct weir__sched *sched);
 
 /* Makes room in the ready queue for one task more. Whether there was memory. */
 bool weir__sched_room(struct weir__sched *sched);
-
-/* In the scheduler's thread: appends to the ready queue. */
-void weir__sched_ready(struct weir__task *task);
 
 /* In the scheduler's thread: ends the wait of a task with `outcome`, if it waits and nobody else
  * has ended it yet. Whether it did. */
