@@ -100,6 +100,8 @@ quick() {
 	export CC=clang CXX=clang++
 	test_stage "clang" build-clang \
 		build_and_test build-clang "" unit examples lint
+	stage "cppcheck" cppcheck --quiet --error-exitcode=1 --enable=warning,portability \
+		--inline-suppr -Iinclude -Isrc -D__x86_64__ src include
 }
 
 # With clang, a sanitizer's symbols are in the program and not in a shared library: b_lundef.
@@ -131,8 +133,6 @@ long() {
 		-Dc_args=-fsanitize=fuzzer-no-link -Dc_link_args=-fsanitize=fuzzer-no-link" fuzz
 	tools/setup.sh cross
 	stage "tasks on aarch64, emulated" tests/cross/run.sh aarch64
-	stage "cppcheck" cppcheck --quiet --error-exitcode=1 --enable=warning,portability \
-		--inline-suppr -Iinclude -Isrc -D__x86_64__ src include
 }
 
 if ! tools/setup.sh build test check; then

@@ -97,7 +97,7 @@ int parse_signal(const char *text, int *ret_signal)
 
 struct short_time time_text(weir_time time)
 {
-	struct short_time result;
+	struct short_time result = { "" };
 	long long seconds = time / WEIR_SECOND;
 	char *text = result.text;
 	size_t size = sizeof(result.text);

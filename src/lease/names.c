@@ -38,9 +38,9 @@ int weir__check_words(const char *words, const char *what)
 	bool blank = true;
 	size_t length = 0;
 
-	for (; words[length] >= ' ' && words[length] <= '~' && length <= WEIR_NAME_MAX; length++)
+	for (; length <= WEIR_NAME_MAX && words[length] >= ' ' && words[length] <= '~'; length++)
 		blank = blank && words[length] == ' ';
-	if (words[length] == '\0' && length <= WEIR_NAME_MAX && !blank)
+	if (length <= WEIR_NAME_MAX && words[length] == '\0' && !blank)
 		return 0;
 	return weir__fail(-EINVAL, "the %s has 1 to %d printable bytes, and not only blanks", what,
 			  WEIR_NAME_MAX);

@@ -210,7 +210,9 @@ static inline int go(struct weir__sched *sched, struct weir__task *self, struct 
 static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct weir__task *self,
 					      struct weir__task *task)
 {
-	return task == self ? arrive_oddly(sched, task) : go(sched, self, task, false);
+	if (task && task == self)
+		return arrive_oddly(sched, task);
+	return go(sched, self, task, false);
 }
 
 /* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
