@@ -311,8 +311,6 @@ static void note_error(struct postgres *pg, const PGresult *result)
 {
 	const char *code = weir__pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-	if (pg->preparing != 0)
-		pg->hears = false; /* that may be what it could not do; it is said again */
 	if (pg->error_code[0] != '\0')
 		return;
 	weir__format(pg->error_code, sizeof(pg->error_code), "%s", code != NULL ? code : "08006");
@@ -340,9 +338,14 @@ static void hear_result(struct postgres *pg, PGresult *result)
 		}
 		break;
 	case PGRES_FATAL_ERROR:
-		note_error(pg, result);
+		/* That nothing will be heard does not concern what was asked; it is tried again. */
+		if (pg->beginning_to_hear)
+			pg->hears = false;
+		else
+			note_error(pg, result);
 		break;
 	case PGRES_PIPELINE_SYNC:
+		pg->beginning_to_hear = false;
 		if (pg->preparing != 0)
 			pg->preparing--;
 		else

@@ -93,6 +93,7 @@ struct postgres {
 	bool ear_pausing;
 	bool listening;           /* the ear has been heard */
 	bool hears;               /* the mouth has said LISTEN */
+	bool beginning_to_hear;   /* the answer to that comes next */
 	uint32_t prepared;        /* statements that this connection knows, a bit for each */
 	uint32_t preparing;       /* synchronisations of those that are on their way */
 	bool settling;            /* the answer to the settings comes next */

@@ -307,7 +307,7 @@ static bool listen(struct postgres *pg)
 {
 	if (pg->pooled || pg->hears || !pg->desk.wants_ear)
 		return true;
-	pg->hears = true;
+	pg->hears = pg->beginning_to_hear = true;
 	pg->preparing++;
 	return weir__pq.PQsendQueryParams(pg->mouth.conn, pg->listen, 0, NULL, NULL, NULL, NULL,
 					  0) == 1 &&

@@ -11,7 +11,7 @@ void weir__pg_connect(struct server *server)
 		return;
 	pg->primary.ready = false;
 	pg->prepared = pg->preparing = 0;
-	pg->hears = false;
+	pg->hears = pg->beginning_to_hear = false;
 	weir__pg_wire_open(&pg->mouth);
 }
 
