@@ -42,40 +42,50 @@ static double number(PGconn *conn, const char *text)
 	return value;
 }
 
-static PGconn *dial(void)
+static PGconn *dial(const char *database)
 {
-	PGconn *conn = PQconnectdb(address);
+	const char *keywords[] = { "dbname", database != NULL ? "dbname" : NULL, NULL };
+	const char *values[] = { address, database, NULL };
+	PGconn *conn = PQconnectdbParams(keywords, values, 1);
 
 	need(PQstatus(conn) == CONNECTION_OK, PQerrorMessage(conn));
 	run(conn, waits_for_disk ? "SET synchronous_commit = on" : "SET synchronous_commit = off");
 	return conn;
 }
 
-static void make_bare(PGconn *conn)
+/* The bare calls have a database of their own: a NOTIFY wakes up everybody who listens in the same
+ * one, and neither is to wait for the other's. */
+static PGconn *dial_bare(void)
 {
-	run(conn,
-	    "SET client_min_messages = warning;"
-	    "CREATE TABLE IF NOT EXISTS bench (id integer PRIMARY KEY, value bigint NOT NULL)"
-	    " WITH (fillfactor = 50);"
-	    "INSERT INTO bench VALUES (1, 0) ON CONFLICT DO NOTHING;"
-	    "CREATE OR REPLACE FUNCTION bench_touch(p integer) RETURNS bigint LANGUAGE plpgsql AS "
-	    "$$"
-	    "DECLARE v bigint; BEGIN"
-	    " UPDATE bench SET value = value + 1 WHERE id = p RETURNING value INTO v;"
-	    " RETURN v; END $$;"
-	    "CREATE OR REPLACE FUNCTION bench_wake(p integer) RETURNS bigint LANGUAGE plpgsql AS $$"
-	    "DECLARE v bigint; BEGIN"
-	    " UPDATE bench SET value = value + 1 WHERE id = p RETURNING value INTO v;"
-	    " PERFORM pg_notify('bench', v::text);"
-	    " RETURN v; END $$;"
-	    "PREPARE touch(integer) AS SELECT bench_touch($1);"
-	    "PREPARE wake(integer) AS SELECT bench_wake($1)");
+	return dial("weir_bench");
 }
 
-static void call(PGconn *conn, const char *statement)
+static void make_bare(PGconn *conn)
 {
-	static const char *const values[] = { "1" };
-	PGresult *result = PQexecPrepared(conn, statement, 1, values, NULL, NULL, 0);
+	run(conn, "CREATE TABLE bench (id integer PRIMARY KEY, value bigint NOT NULL)"
+		  " WITH (fillfactor = 50);"
+		  "INSERT INTO bench VALUES (1, 0), (2, 0);"
+		  "CREATE FUNCTION bench_touch(p integer) RETURNS bigint LANGUAGE plpgsql AS "
+		  "$$"
+		  "DECLARE v bigint; BEGIN"
+		  " UPDATE bench SET value = value + 1 WHERE id = p RETURNING value INTO v;"
+		  " RETURN v; END $$;"
+		  "CREATE FUNCTION bench_wake(p integer) RETURNS bigint LANGUAGE plpgsql AS $$"
+		  "DECLARE v bigint; BEGIN"
+		  " UPDATE bench SET value = value + 1 WHERE id = p RETURNING value INTO v;"
+		  " PERFORM pg_notify('bench', v::text);"
+		  " RETURN v; END $$");
+}
+
+static void prepare_bare(PGconn *conn)
+{
+	run(conn, "PREPARE touch(integer) AS SELECT bench_touch($1);"
+		  "PREPARE wake(integer) AS SELECT bench_wake($1)");
+}
+
+static void call(PGconn *conn, const char *statement, const char *row)
+{
+	PGresult *result = PQexecPrepared(conn, statement, 1, &row, NULL, NULL, 0);
 
 	need(PQresultStatus(result) == PGRES_TUPLES_OK, PQerrorMessage(conn));
 	PQclear(result);
@@ -86,59 +96,92 @@ static double bare_pairs(void *argument)
 	weir_time begun = weir_now();
 
 	for (int i = 0; i < 2 * PAIRS; i++)
-		call(argument, "touch");
+		call(argument, "touch", "1");
 	return microseconds_since(begun) / PAIRS;
 }
 
 /* ---- wake ------------------------------------------------------------------------------------ */
 
+/* The same steps as ours, between the same two processes, so that the same threads and backends
+ * have slept, or have just run, when it comes to the one that is timed: one takes, the other one
+ * queues up and sleeps; when an onlooker has seen that, the first one wakes it up; and the other
+ * one gives back. Each is one bare call. */
 struct wake {
-	PGconn *conn;
+	PGconn *conn, *onlooker;
 	struct other listener;
 };
 
-static void listen_for_ever(const struct bench *bench, int from, int to)
+static void hear_notify(PGconn *conn)
 {
-	PGconn *conn = dial();
-	PGnotify *heard;
+	PGnotify *heard = NULL;
 
-	(void)bench;
-	(void)from;
-	run(conn, "LISTEN bench");
-	say(to, 0);
-	while (true) {
+	while ((heard = PQnotifies(conn)) == NULL) {
 		struct pollfd socket = { .fd = PQsocket(conn), .events = POLLIN };
 
 		need(poll(&socket, 1, -1) == 1 && PQconsumeInput(conn) == 1, "listen");
-		while ((heard = PQnotifies(conn)) != NULL) {
-			say(to, weir_now());
-			PQfreemem(heard);
-		}
 	}
+	PQfreemem(heard);
+}
+
+static void listen_for_ever(const struct bench *bench, int from, int to)
+{
+	PGconn *conn = dial_bare();
+
+	(void)bench;
+	prepare_bare(conn);
+	run(conn, "LISTEN bench");
+	say(to, 0);
+	while (true) {
+		(void)hear(from);
+		call(conn, "touch", "2");
+		hear_notify(conn);
+		say(to, weir_now());
+		(void)hear(from);
+		call(conn, "touch", "1");
+		say(to, 0);
+	}
+}
+
+static void have_it_queue_up(void *argument)
+{
+	struct wake *wake = argument;
+	const char *see = "SELECT value FROM bench WHERE id = 2";
+	double seen = number(wake->onlooker, see);
+
+	call(wake->conn, "touch", "1");
+	say(wake->listener.to, 0);
+	while (number(wake->onlooker, see) <= seen)
+		;
 }
 
 static double bare_wake(void *argument)
 {
 	struct wake *wake = argument;
 	weir_time before = weir_now();
+	double time;
 
-	call(wake->conn, "wake");
-	return (double)(hear(wake->listener.from) - before) / 1000;
+	call(wake->conn, "wake", "1");
+	time = (double)(hear(wake->listener.from) - before) / 1000;
+	say(wake->listener.to, 0);
+	(void)hear(wake->listener.from);
+	return time;
 }
 
 static void wake(const struct bench *bench, PGconn *conn)
 {
-	struct wake bare = { conn, start(bench, listen_for_ever) };
+	struct wake bare = { conn, dial_bare(), start(bench, listen_for_ever) };
 
 	(void)hear(bare.listener.from);
-	bench_wake(bench, "commit_and_notify", bare_wake, &bare);
+	bench_wake(bench, "commit_and_notify", have_it_queue_up, bare_wake, &bare);
 	end(&bare.listener);
+	PQfinish(bare.onlooker);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-static void statements(const struct bench *bench, PGconn *conn)
+static void statements(const struct bench *bench)
 {
+	PGconn *conn = dial(NULL);
 	struct weir_store *store;
 
 	run(conn, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements;"
@@ -153,12 +196,13 @@ static void statements(const struct bench *bench, PGconn *conn)
 		       PAIRS);
 	weir_store_close(store);
 	run(conn, "ALTER ROLE CURRENT_USER SET pg_stat_statements.track = 'none'");
+	PQfinish(conn);
 }
 
 int main(int argc, char **argv)
 {
 	struct bench bench = { 0 };
-	PGconn *conn;
+	PGconn *server, *conn;
 
 	if (argc < 2)
 		return 64;
@@ -169,18 +213,23 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++)
 		waits_for_disk = waits_for_disk && strcmp(argv[i], "commit=off") != 0;
 	bench_option(&bench, waits_for_disk ? "synchronous_commit=on" : "synchronous_commit=off");
-	conn = dial();
+	server = dial(NULL);
+	run(server, "CREATE DATABASE weir_bench");
+	conn = dial_bare();
 	make_bare(conn);
+	prepare_bare(conn);
 	if (bench_asks(&bench, "wake"))
 		wake(&bench, conn);
 	if (bench_asks(&bench, "pair"))
 		bench_pair(&bench, "two_updates", bare_pairs, conn);
 	if (bench_asks(&bench, "statements"))
-		statements(&bench, conn);
+		statements(&bench);
 	if (bench_asks(&bench, "threads"))
 		bench_threads(&bench);
 	if (bench_asks(&bench, "live"))
 		bench_live(&bench);
 	PQfinish(conn);
+	run(server, "DROP DATABASE weir_bench");
+	PQfinish(server);
 	return 0;
 }

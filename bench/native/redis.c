@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 	bench_option(&bench, "default_ttl=10m");
 	load_small(fd);
 	if (bench_asks(&bench, "wake"))
-		bench_wake(&bench, "ping", bare_ping, &fd);
+		bench_wake(&bench, "ping", NULL, bare_ping, &fd);
 	if (bench_asks(&bench, "pair"))
 		bench_pair(&bench, "two_scripts", bare_pairs, &fd);
 	if (bench_asks(&bench, "commands"))

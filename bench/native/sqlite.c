@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	if (bench_asks(&bench, "wake")) {
 		struct other peer = start(&bench, echo);
 
-		bench_wake(&bench, "pipe", bare_wake, &peer);
+		bench_wake(&bench, "pipe", NULL, bare_wake, &peer);
 		end(&peer);
 	}
 	if (bench_asks(&bench, "kill"))

@@ -320,14 +320,16 @@ static void rest(void)
 	usleep(5000); /* everybody sleeps by then */
 }
 
-static double hand_over(struct weir_store *store, const struct other *other, bool rested)
+/* Somebody else looks on, so that whoever releases has done nothing since it acquired. */
+static double hand_over(struct weir_store *store, struct weir_store *onlooker,
+			const struct other *other, bool rested)
 {
 	struct weir_lease *lease = take(store, "wake", 1);
 	weir_time before;
 	double time;
 
 	say(other->to, 0);
-	await_waiter(store);
+	await_waiter(onlooker);
 	if (rested)
 		rest();
 	before = weir_now();
@@ -350,30 +352,41 @@ static void print_wakes(const char *question, const char *peer, double *ours, do
 	print_ratio(question, "p50_us", ours, key, theirs, n);
 }
 
-void bench_wake(const struct bench *bench, const char *peer, bench_bare *bare, void *argument)
+static void prepare_nothing(void *argument)
+{
+	(void)argument;
+}
+
+void bench_wake(const struct bench *bench, const char *peer, void (*prepare)(void *argument),
+		bench_bare *bare, void *argument)
 {
 	enum { ROW = 20 };
 	struct other other = start(bench, waiter);
-	struct weir_store *store = open_store(bench);
+	struct weir_store *store = open_store(bench), *onlooker = open_store(bench);
 	double ours[BENCH_ROUNDS_MAX];
 	double theirs[BENCH_ROUNDS_MAX];
 	size_t n = 0;
 
+	prepare = prepare != NULL ? prepare : prepare_nothing;
 	for (size_t i = 0; i < bench->rounds && n + ROW <= BENCH_ROUNDS_MAX; i++, n += ROW) {
 		for (size_t j = 0; j < ROW; j++)
-			ours[n + j] = hand_over(store, &other, false);
-		for (size_t j = 0; j < ROW; j++)
+			ours[n + j] = hand_over(store, onlooker, &other, false);
+		for (size_t j = 0; j < ROW; j++) {
+			prepare(argument);
 			theirs[n + j] = bare(argument);
+		}
 	}
 	print_wakes("wake", peer, ours, theirs, n);
 	n = bench->rounds * 5 < BENCH_ROUNDS_MAX ? bench->rounds * 5 : BENCH_ROUNDS_MAX;
 	for (size_t i = 0; i < n; i++) {
-		ours[i] = hand_over(store, &other, true);
+		ours[i] = hand_over(store, onlooker, &other, true);
+		prepare(argument);
 		rest();
 		theirs[i] = bare(argument);
 	}
 	print_wakes("rested_wake", peer, ours, theirs, n);
 	end(&other);
+	weir_store_close(onlooker);
 	weir_store_close(store);
 }
 

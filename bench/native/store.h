@@ -51,8 +51,10 @@ double bench_rate(struct weir_store *store, size_t threads);
 /* live      a pair while 9,999 leases live, beside one while 10 live */
 void bench_live(const struct bench *bench);
 /* wake      from a release in one process until another one holds, beside something bare: many in a
- *           row; and after some milliseconds of rest, when processors sleep and caches are cold */
-void bench_wake(const struct bench *bench, const char *peer, bench_bare *bare, void *argument);
+ *           row; and after some milliseconds of rest, when processors sleep and caches are cold.
+ *           What comes before the bare one and is not timed, if anything does, is `prepare`. */
+void bench_wake(const struct bench *bench, const char *peer, void (*prepare)(void *argument),
+		bench_bare *bare, void *argument);
 /* kill      from kill -9 of a holder until the next process holds */
 void bench_kill(const struct bench *bench);
 

@@ -70,6 +70,7 @@ struct weir__agent {
 	bool deaf;                  /* the thread's poller is not told of them */
 	uint32_t leads;             /* how often somebody has led */
 	uint32_t leads_seen;        /* when the thread last went to sleep */
+	uint32_t deafer;            /* how often the time for which it stays deaf was doubled */
 	uint32_t followers;         /* others that wait for answers */
 	struct weir__glance glance; /* whoever leads */
 	uint32_t company; /* CROWD when there were others, less one for each time there were not */

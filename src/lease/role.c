@@ -18,7 +18,8 @@
  * DEAFNESS. Whoever has led often leads again at once, and has sent its next question before: were
  * the agent's thread to hear again in between, the reply would wake it up, too. So it stays deaf
  * until nobody has led for a while, or somebody waits to be told. News that come meanwhile wait for
- * as long.
+ * as long. To see whether somebody has led it must wake up, in the midst of what those do, so the
+ * while is doubled a few times as long as somebody has.
  *
  * THE GLANCE. Whoever leads right after a question was sent may look for the answer again and again
  * before it sleeps, where that was found to be quicker (glance.h): as long as a sleep and a wake-up
@@ -38,10 +39,11 @@
 
 enum {
 	EVENTS = 16,
+	DEAFEST = 3,      /* how often that is doubled */
 	ROOM = 64 * 1024, /* of stack, for what an engine and its libraries do */
 };
 
-static const weir_time deaf_for = WEIR_MS; /* after somebody has led */
+static const weir_time deaf_least = WEIR_MS; /* after somebody has led */
 static const weir_time glance_most = 200 * WEIR_US;
 
 /* ---- the role -------------------------------------------------------------------------------- */
@@ -151,18 +153,30 @@ static void hear(struct weir__agent *agent, bool hear)
 	weir__poller_hear_other(&agent->bed, &agent->watching, agent, hear);
 }
 
+/* How long it is deaf after somebody has led. */
+static weir_time deaf_until(const struct weir__agent *agent)
+{
+	return weir__time_add(weir__boottime(), deaf_least << agent->deafer);
+}
+
 weir_time weir__role_sleep_until(struct weir__agent *agent, weir_time time)
 {
 	weir_time again;
 
-	if (!agent->deaf || agent->led)
+	if (!agent->deaf)
 		return time;
-	if (agent->leads == agent->leads_seen) {
+	if (agent->leads != agent->leads_seen) {
+		agent->leads_seen = agent->leads;
+		if (agent->deafer < DEAFEST)
+			agent->deafer++;
+	} else if (!agent->led) {
+		agent->deafer = 0;
 		hear(agent, true);
 		return time;
 	}
-	agent->leads_seen = agent->leads;
-	again = weir__time_add(weir__boottime(), deaf_for);
+	if (agent->led)
+		return time;
+	again = deaf_until(agent);
 	return again < time ? again : time;
 }
 
@@ -192,7 +206,7 @@ static void end(struct weir__agent *agent)
 	if (agent->followers != 0)
 		hear(agent, true);
 	else
-		weir__agent_hasten(agent, weir__time_add(weir__boottime(), deaf_for));
+		weir__agent_hasten(agent, deaf_until(agent));
 	weir__unlock(&agent->lock);
 }
 

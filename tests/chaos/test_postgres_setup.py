@@ -101,15 +101,16 @@ def test_search_path(server):
     def acquire(token, path=path):
         return sql(path + f"SELECT weir.acquire('s', '1 1 30000000 {word}', '{token}', 'me', 'c', '0 9000000 9')")[0]
 
-    def release(token):
-        return sql(path + f"SELECT coalesce(weir.release('s', '{word}', '{token}', '0 1 0'), '{{0}}')")[0]
+    def release(token, guess):
+        return sql(path + f"SELECT coalesce(weir.release('s', '{word}', '{token}', '0 1 0', {guess}), '{{0}}')")[0]
 
     # The long way, the sole lease, one to wait for it, which is handed it; and those who were beside others.
-    check(acquire(first).startswith("{0,") and release(first) == "{0}", "granted and released")
-    check(acquire(first) == "2", "granted in the shortest way")
-    check(acquire(second, "SET search_path = pg_catalog, weir, pg_temp; ").startswith("{1,"), "waits as the next one")
-    check(release(first) == "{0}" and release(second) == "{0}", "handed over and released")
-    check(acquire(first) == "4", "and again")
+    check(acquire(first).startswith("{0,") and release(first, False) == "{0}", "granted and released")
+    for fence, guess in (2, False), (4, True):
+        check(acquire(first) == str(fence), "granted in the shortest way")
+        check(acquire(second, "SET search_path = pg_catalog, weir, pg_temp; ").startswith("{1,"), "waits as the next one")
+        check(release(first, guess) == "1" and release(second, guess) == "{0}", "handed over and released")
+    check(acquire(first) == "6", "and again")
     check(acquire(second).startswith("{1,"), "waits")
     check(sql(path + f"SELECT weir.leave('s', '{word}', ARRAY['{first}', '{second}']::pg_catalog.uuid[], '{{0,0}}', "
               "'{1,1}', 0)") == ["{0,0}"], "handed over and released together")
@@ -190,7 +191,7 @@ def test_growth(server):
     script = server.directory / "pair.sql"
     script.write_text("".join(
         f"SELECT weir.{acquire}, 'me', 'c', '0 0 9');\nSELECT weir.{release});\n" for acquire, release in (
-            (f"acquire('g', '0 1 30000000 {word}', '{comes}'", f"release('g', '{word}', '{comes}', '0 1 0'"),
+            (f"acquire('g', '0 1 30000000 {word}', '{comes}'", f"release('g', '{word}', '{comes}', '0 1 0', false"),
             (f"join_in('h', '0 1 30000000 {word}', '{{{comes}}}'", f"leave('h', '{word}', '{{{comes}}}', '{{1}}', '{{1}}', 0"))))
 
     def churn(pairs):

@@ -147,8 +147,9 @@ static int prepare(struct postgres *pg, const struct weir__url *url, char **ret_
 		error = weir__random(random, sizeof(random));
 	if (error < 0)
 		return error;
-	weir__format(pg->channel, sizeof(pg->channel), "weir_%016llx%016llx",
+	weir__format(pg->listen, sizeof(pg->listen), "LISTEN weir_%016llx%016llx",
 		     (unsigned long long)random[0], (unsigned long long)random[1]);
+	pg->channel = pg->listen + strlen("LISTEN ");
 	return weir__agent_new(&work, pg, &pg->desk.agent);
 }
 

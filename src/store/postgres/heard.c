@@ -95,7 +95,8 @@ static void take_apart(struct heard *heard, const struct call *call, const int64
 		heard->result = -EPROTO;
 }
 
-/* The shortest ways say less: acquire the fence of the sole lease, release nothing. */
+/* The shortest ways say less: acquire the fence of the sole lease, release nothing, or 1 if
+ * somebody was handed it. */
 static size_t read_shortest(const char *text, int64_t *number)
 {
 	const char *rest;
@@ -114,13 +115,13 @@ static size_t read_answer(const char *text, int64_t *number)
 	return text[0] == '{' && *rest == '}' ? n : 0;
 }
 
-/* Whether there are others beside it. */
-static void note_company(struct postgres *pg, const char *name, bool shared)
+/* Whether it was so under this name the last time; only one name is remembered. */
+static void note(char (*noted)[WEIR_NAME_MAX + 1], const char *name, bool is_so)
 {
-	if (shared)
-		weir__format(pg->shared, sizeof(pg->shared), "%s", name);
-	else if (strcmp(pg->shared, name) == 0)
-		pg->shared[0] = '\0';
+	if (is_so)
+		weir__format(*noted, sizeof(*noted), "%s", name);
+	else if (strcmp(*noted, name) == 0)
+		(*noted)[0] = '\0';
 }
 
 static void hear_call(struct postgres *pg, const struct question *question, const char *text)
@@ -134,7 +135,9 @@ static void hear_call(struct postgres *pg, const struct question *question, cons
 
 	take_apart(&heard, call, number, n);
 	if (question->verb == WEIR__PG_ACQUIRE && heard.result == 0)
-		note_company(pg, question->name, text[0] == '{' && n == NUMBERS_OF_SHORT_WAY);
+		note(&pg->shared, question->name, text[0] == '{' && n == NUMBERS_OF_SHORT_WAY);
+	if (question->verb == WEIR__PG_RELEASE)
+		note(&pg->handed, question->name, text[0] == '1');
 	weir__call_hear(call, &heard);
 }
 
@@ -169,7 +172,7 @@ static void hear_each(struct postgres *pg, const struct question *question, cons
 			continue;
 		take_apart(&heard, call, number, n);
 		if (joins && heard.result == 0)
-			note_company(pg, question->name, n == NUMBERS_OF_SHORT_WAY);
+			note(&pg->shared, question->name, n == NUMBERS_OF_SHORT_WAY);
 		weir__call_hear(call, &heard);
 	}
 }
@@ -335,9 +338,14 @@ static void hear_result(struct postgres *pg, PGresult *result)
 		}
 		break;
 	case PGRES_FATAL_ERROR:
-		note_error(pg, result);
+		/* That nothing will be heard does not concern what was asked; it is tried again. */
+		if (pg->beginning_to_hear)
+			pg->hears = false;
+		else
+			note_error(pg, result);
 		break;
 	case PGRES_PIPELINE_SYNC:
+		pg->beginning_to_hear = false;
 		if (pg->preparing != 0)
 			pg->preparing--;
 		else
@@ -347,16 +355,6 @@ static void hear_result(struct postgres *pg, PGresult *result)
 		break;
 	}
 	weir__pq.PQclear(result);
-}
-
-void weir__pg_input(struct postgres *pg)
-{
-	/* Of a connection that is lost, libpq says "no more" again and again. */
-	while (pg->asked != NULL && pg->mouth.conn != NULL && !weir__pq.PQisBusy(pg->mouth.conn) &&
-	       weir__pq.PQstatus(pg->mouth.conn) != CONNECTION_BAD)
-		hear_result(pg, weir__pq.PQgetResult(pg->mouth.conn));
-	if (pg->primary.ready && pg->asked == NULL)
-		weir__pg_send(pg);
 }
 
 /* ---- notifications --------------------------------------------------------------------------- */
@@ -380,7 +378,7 @@ static bool parse_token(uint8_t *token, const char *text)
 	return true;
 }
 
-void weir__pg_notification(struct postgres *pg, const char *text)
+static void hear_notification(struct postgres *pg, const char *text)
 {
 	uint8_t token[WEIR_TOKEN_SIZE];
 	int64_t number[NUMBERS_OF_LEASE];
@@ -397,4 +395,27 @@ void weir__pg_notification(struct postgres *pg, const char *text)
 		weir__heard_grant(&grant, token, number + 1);
 	}
 	weir__desk_message(&pg->desk, text[0], token, &grant);
+}
+
+void weir__pg_notifications(struct postgres *pg, const struct weir__pg_wire *wire)
+{
+	PGnotify *notify;
+
+	while (wire->conn != NULL && (notify = weir__pq.PQnotifies(wire->conn)) != NULL) {
+		hear_notification(pg, notify->extra);
+		weir__pq.PQfreemem(notify);
+	}
+}
+
+/* ---- all that comes -------------------------------------------------------------------------- */
+
+void weir__pg_input(struct postgres *pg)
+{
+	/* Of a connection that is lost, libpq says "no more" again and again. */
+	while (pg->asked != NULL && pg->mouth.conn != NULL && !weir__pq.PQisBusy(pg->mouth.conn) &&
+	       weir__pq.PQstatus(pg->mouth.conn) != CONNECTION_BAD)
+		hear_result(pg, weir__pq.PQgetResult(pg->mouth.conn));
+	weir__pg_notifications(pg, &pg->mouth);
+	if (pg->primary.ready && pg->asked == NULL)
+		weir__pg_send(pg);
 }

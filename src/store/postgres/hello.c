@@ -294,11 +294,7 @@ static void ear_down(struct weir__pg_wire *wire, int error, const char *why)
 
 static void ear_up(struct weir__pg_wire *wire)
 {
-	struct postgres *pg = pg_of_ear(wire);
-	char text[2 * sizeof(pg->channel)];
-
-	weir__format(text, sizeof(text), "LISTEN %s", pg->channel);
-	if (weir__pq.PQsendQuery(wire->conn, text) == 1) {
+	if (weir__pq.PQsendQuery(wire->conn, pg_of_ear(wire)->listen) == 1) {
 		weir__pg_wire_flush(wire);
 	} else {
 		weir__pg_wire_close(wire);
@@ -309,7 +305,6 @@ static void ear_up(struct weir__pg_wire *wire)
 static void ear_input(struct weir__pg_wire *wire)
 {
 	struct postgres *pg = pg_of_ear(wire);
-	PGnotify *notify;
 
 	while (!pg->listening && !weir__pq.PQisBusy(wire->conn)) {
 		PGresult *result = weir__pq.PQgetResult(wire->conn);
@@ -327,10 +322,7 @@ static void ear_input(struct weir__pg_wire *wire)
 			weir__pg_look_at_all(pg); /* what was told before it listened */
 		}
 	}
-	while ((notify = weir__pq.PQnotifies(wire->conn)) != NULL) {
-		weir__pg_notification(pg, notify->extra);
-		weir__pq.PQfreemem(notify);
-	}
+	weir__pg_notifications(pg, wire);
 	weir__pg_send(pg);
 }
 

@@ -11,9 +11,12 @@
  * one statement fails, the transaction has done nothing, and its questions are asked again, each
  * in a batch of its own.
  *
- * A second wire, the ear, has said LISTEN to a channel of this agent alone: a grant's notification
- * has the whole lease in it. Notifications may be lost, and cannot be had through a pooler that
- * pools transactions, so every waiter asks once in a heartbeat, many of one name in one question.
+ * The mouth has also said LISTEN to a channel of this agent alone: a grant's notification has the
+ * whole lease in it. The server wakes up every session that listens, whatever is said and to whom,
+ * so one for each agent is enough. Notifications may be lost, and cannot be had through a pooler
+ * that pools transactions, so every waiter asks once in a heartbeat, many of one name in one
+ * question. Behind a pooler a second wire, the ear, listens, if somebody has said where the server
+ * itself is.
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
  * up and go down), heard.c (answers and notifications), survey.c (listings), ask.c (when to send
@@ -68,7 +71,8 @@ struct postgres {
 	const char *synchronous_commit; /* NULL: as the server has it */
 	char schema[64];
 	char *admit;           /* a role to let in; NULL: none */
-	char channel[64];      /* where this agent hears of its waiters */
+	char listen[64];       /* a statement: LISTEN and */
+	const char *channel;   /* where this agent hears of its waiters */
 	char *settings;        /* what a session is told, to be selected */
 	char *pooled_settings; /* a statement that a pooled transaction begins with */
 	char *text[WEIR__PG_VERBS];
@@ -77,6 +81,7 @@ struct postgres {
 
 	char server[160]; /* its identity and the incarnation of its memory, two words */
 	char shared[WEIR_NAME_MAX + 1]; /* under which somebody was last granted beside others */
+	char handed[WEIR_NAME_MAX + 1]; /* under which a release last found somebody waiting */
 
 	struct weir__pg_wire mouth;
 	struct weir__pg_wire ear;
@@ -87,6 +92,8 @@ struct postgres {
 	bool pooled; /* somebody stands between us and the server */
 	bool ear_pausing;
 	bool listening;           /* the ear has been heard */
+	bool hears;               /* the mouth has said LISTEN */
+	bool beginning_to_hear;   /* the answer to that comes next */
 	uint32_t prepared;        /* statements that this connection knows, a bit for each */
 	uint32_t preparing;       /* synchronisations of those that are on their way */
 	bool settling;            /* the answer to the settings comes next */
@@ -125,7 +132,7 @@ int64_t weir__pg_slot_of(const struct call *call);
 int weir__pg_write_texts(struct postgres *pg); /* 0 or -ENOMEM */
 /* Gives libpq a question; false: there is no memory. */
 bool weir__pg_send_question(struct postgres *pg, const struct question *question);
-/* Sends what the questions of a batch need to be prepared. */
+/* Sends what is needed before the questions of a batch. */
 bool weir__pg_prepare(struct postgres *pg, const struct question *questions);
 bool weir__pg_send_settings(struct postgres *pg);
 
@@ -140,7 +147,7 @@ bool weir__pg_survey(struct call *call, const struct question *question, int *re
 
 /* heard.c */
 void weir__pg_input(struct postgres *pg);
-void weir__pg_notification(struct postgres *pg, const char *text);
+void weir__pg_notifications(struct postgres *pg, const struct weir__pg_wire *wire);
 /* The server's words about an error, as far as they can be shown. */
 void weir__pg_quote(struct postgres *pg, const PGresult *result, char *why, size_t size);
 

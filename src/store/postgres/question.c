@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hot.h"
 #include "base/print.h"
 #include "store/postgres/postgres.h"
 
@@ -42,7 +43,7 @@ static const struct {
 	[WEIR__PG_POLL] = { "poll", 5, false },
 	[WEIR__PG_WITHDRAW] = { "withdraw", 6, false },
 	[WEIR__PG_RENEW] = { "renew", 6, false },
-	[WEIR__PG_RELEASE] = { "release", 4, false },
+	[WEIR__PG_RELEASE] = { "release", 5, false },
 	[WEIR__PG_LEAVE] = { "leave", 6, false },
 	[WEIR__PG_EVICT] = { "evict", 4, false },
 	[WEIR__PG_REAP] = { "reap", 4, false },
@@ -210,6 +211,7 @@ static void add_release(struct postgres *pg, struct values *values, const struct
 	add_text(values, pg->pooled ? NULL : pg->server);
 	add_token(values, call->token);
 	add_text(values, values->more);
+	add_text(values, strcmp(call->name, pg->handed) == 0 ? "t" : "f");
 }
 
 int64_t weir__pg_slot_of(const struct call *call)
@@ -299,8 +301,23 @@ static bool prepare(struct postgres *pg, enum weir__pg_verb verb)
 	       weir__pq.PQpipelineSync(pg->mouth.conn) == 1;
 }
 
+/* Before the first question whose asker may have to be told something later, so that nothing is
+ * missed. */
+static bool listen(struct postgres *pg)
+{
+	if (pg->pooled || pg->hears || !pg->desk.wants_ear)
+		return true;
+	pg->hears = pg->beginning_to_hear = true;
+	pg->preparing++;
+	return weir__pq.PQsendQueryParams(pg->mouth.conn, pg->listen, 0, NULL, NULL, NULL, NULL,
+					  0) == 1 &&
+	       weir__pq.PQpipelineSync(pg->mouth.conn) == 1;
+}
+
 bool weir__pg_prepare(struct postgres *pg, const struct question *questions)
 {
+	if (!listen(pg))
+		return false;
 	for (; questions != NULL; questions = questions->next)
 		if (!prepare(pg, questions->verb))
 			return false;
@@ -315,7 +332,7 @@ bool weir__pg_send_settings(struct postgres *pg)
 
 bool weir__pg_send_question(struct postgres *pg, const struct question *question)
 {
-	struct values values;
+	struct values values WEIR__UNSET; /* most has room for many, and is not used */
 
 	add_values(pg, &values, question);
 	if (pg->pooled)

@@ -11,6 +11,7 @@ void weir__pg_connect(struct server *server)
 		return;
 	pg->primary.ready = false;
 	pg->prepared = pg->preparing = 0;
+	pg->hears = pg->beginning_to_hear = false;
 	weir__pg_wire_open(&pg->mouth);
 }
 
@@ -19,7 +20,7 @@ void weir__pg_listen(struct desk *desk)
 	struct postgres *pg = weir__pg_of(desk);
 
 	if (pg->primary.ready && desk->wants_ear && weir__pg_wire_is_down(&pg->ear) &&
-	    !pg->ear_pausing && (!pg->pooled || pg->has_direct))
+	    !pg->ear_pausing && pg->pooled && pg->has_direct)
 		weir__pg_wire_open(&pg->ear);
 }
 

@@ -379,36 +379,47 @@ BEGIN
 	answer := long_release(p_name, p_server, p_token, p_more);
 END $$;
 
--- The sole lease: nobody waits; or the next one is granted and told. The answer is NULL.
-CREATE OR REPLACE FUNCTION @schema@.release(p_name text, p_server text, p_token uuid, p_more text, OUT answer text)
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+-- The sole lease: nobody waits, and the answer is NULL; or the next one is granted and told, and the answer is 1. What
+-- was right the last time (p_next) is tried first.
+CREATE OR REPLACE FUNCTION @schema@.release(p_name text, p_server text, p_token uuid, p_more text, p_next boolean,
+	OUT answer text) LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
 	punctual boolean;
+	is_last boolean := false;
 BEGIN
-	UPDATE @schema@.semaphore SET sole = NULL
-	WHERE name OPERATOR(pg_catalog.=) p_name AND sole OPERATOR(pg_catalog.=) p_token AND next IS NULL AND waiting IS NULL
-		AND expires OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
-	IF FOUND THEN
-		RETURN;
-	END IF;
-	UPDATE @schema@.semaphore SET seen = pg_catalog.clock_timestamp(), fence = fence OPERATOR(pg_catalog.+) 1,
-		expires = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) ttl, sole = next, owner = next_owner,
-		channel = next_channel, next = NULL,
-		waited = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) next_since
-	WHERE name OPERATOR(pg_catalog.=) p_name AND sole OPERATOR(pg_catalog.=) p_token AND next IS NOT NULL
-		AND least(expires, next_silent) OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-		AND seen OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp() AND (state).server OPERATOR(pg_catalog.=) p_server
-	RETURNING pg_catalog.pg_notify(channel, next_news) IS NOT NULL
-		AND pg_catalog.clock_timestamp() OPERATOR(pg_catalog.<) (seen OPERATOR(pg_catalog.+) interval '1 ms')
-	INTO punctual;
-	IF punctual THEN
-		RETURN;
-	END IF;
-	IF FOUND THEN
-		PERFORM @schema@.postpone(p_name);
-	ELSE
-		answer := @schema@.release_otherwise(p_name, p_server, p_token, p_more);
-	END IF;
+	LOOP
+		IF p_next THEN
+			UPDATE @schema@.semaphore SET seen = pg_catalog.clock_timestamp(), fence = fence OPERATOR(pg_catalog.+) 1,
+				expires = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) ttl, sole = next, owner = next_owner,
+				channel = next_channel, next = NULL,
+				waited = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) next_since
+			WHERE name OPERATOR(pg_catalog.=) p_name AND sole OPERATOR(pg_catalog.=) p_token AND next IS NOT NULL
+				AND least(expires, next_silent) OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+				AND seen OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()
+				AND (state).server OPERATOR(pg_catalog.=) p_server
+			RETURNING pg_catalog.pg_notify(channel, next_news) IS NOT NULL
+				AND pg_catalog.clock_timestamp() OPERATOR(pg_catalog.<) (seen OPERATOR(pg_catalog.+) interval '1 ms')
+			INTO punctual;
+			IF FOUND THEN
+				answer := '1';
+				IF NOT punctual THEN
+					PERFORM @schema@.postpone(p_name);
+				END IF;
+				RETURN;
+			END IF;
+		ELSE
+			UPDATE @schema@.semaphore SET sole = NULL
+			WHERE name OPERATOR(pg_catalog.=) p_name AND sole OPERATOR(pg_catalog.=) p_token AND next IS NULL
+				AND waiting IS NULL AND expires OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+			IF FOUND THEN
+				RETURN;
+			END IF;
+		END IF;
+		EXIT WHEN is_last;
+		is_last := true;
+		p_next := NOT p_next;
+	END LOOP;
+	answer := @schema@.release_otherwise(p_name, p_server, p_token, p_more);
 END $$;
 
 -- Several that were beside others. Whether it is done; nothing has changed if not.
