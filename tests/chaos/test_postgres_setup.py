@@ -93,7 +93,10 @@ def test_search_path(server):
             ("<=", "timestamptz", "timestamptz", "boolean"))):
         sql(f"CREATE FUNCTION trap.op_{number}({left}, {right}) RETURNS {result} {catch}")
         sql(f"CREATE OPERATOR trap.{sign} (FUNCTION = trap.op_{number}, LEFTARG = {left}, RIGHTARG = {right})")
-    sql("CREATE DOMAIN trap.text AS bigint; CREATE DOMAIN trap.uuid AS bigint; CREATE DOMAIN trap.timestamptz AS bigint")
+    sql("CREATE FUNCTION trap.look(text) RETURNS boolean LANGUAGE plpgsql AS "
+        "$$BEGIN INSERT INTO trap.caught VALUES (current_user); RETURN true; END$$")
+    for name in "text", "uuid", "timestamptz", "int4", "int8", "bool", "interval", "varbit", "name":
+        sql(f"CREATE DOMAIN trap.{name} AS pg_catalog.{name} CHECK (trap.look(VALUE::pg_catalog.text))")
     path = "SET search_path = trap, pg_catalog, weir; "
     word = server.sql("SELECT server FROM weir.hello()").strip()
     first, second = (f"00000000-0000-0000-0000-00000000000{digit}" for digit in (3, 4))
@@ -136,6 +139,17 @@ def test_secrets(server):
     check(weir("postgres:a:secret-1@h/x", "ls")[0] == 64, "a URL that is none")
     code, _, err = weir(f"postgres://app:{PASSWORD}@192.0.2.1/postgres?attempts=1&connect_timeout=100ms", "ls")
     check(code == 69 and PASSWORD not in err, err)
+    for secret in "cut/here", "cut@here", "cut@he/re":
+        code, _, err = weir(f"postgres://app:{secret}@127.0.0.1:{server.port}/postgres?attempts=1", "ls")
+        check(code == 64 and "cut" not in err and "here" not in err and "%40 %2F" in err, err)
+    code, _, err = weir(f"postgres://root:*@/a*b?host={server.directory}&port={server.port}&attempts=1", "ls")
+    check(code == 69 and "a*b" in err, f"one that redacts to itself: {err}")
+
+
+def test_hosts(server):
+    """Where the first of several hosts refuses, the next one is asked."""
+    code, _, err = weir(f"postgres://app:{PASSWORD}@127.0.0.1:1,127.0.0.1:{server.port}/postgres?attempts=1", "ls")
+    check(code == 0, err)
 
 
 def test_versions(server):
@@ -297,7 +311,7 @@ def main():
             server.create()
             server.start()
             server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_search_path, test_secrets, test_versions, test_views, test_growth, test_lock, test_restart,
+            for test in (test_roles, test_search_path, test_secrets, test_hosts, test_versions, test_views, test_growth, test_lock, test_restart,
                          test_lax_restart):
                 test(server)
                 print("ok", test.__name__, flush=True)

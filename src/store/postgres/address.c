@@ -90,6 +90,15 @@ static int take(struct weir__pg_address *address, const PQconninfoOption *option
 	return 0;
 }
 
+/* Whether a password may have a @ or a / of its own: then the URL falls apart elsewhere, and pieces
+ * of the password would be taken for names that may be shown. */
+static bool is_ambiguous(const char *names)
+{
+	size_t before = strcspn(names, "@/");
+
+	return strchr(names + before + (names[before] == '@'), '@') != NULL;
+}
+
 int weir__pg_address_parse(struct weir__pg_address *address, const char *rest)
 {
 	char *url = weir__format_new("postgresql:%s", rest);
@@ -99,7 +108,9 @@ int weir__pg_address_parse(struct weir__pg_address *address, const char *rest)
 
 	if (url == NULL)
 		return -ENOMEM;
-	options = strncmp(rest, "//", 2) == 0 ? weir__pq.PQconninfoParse(url, &sentence) : NULL;
+	options = strncmp(rest, "//", 2) == 0 && !is_ambiguous(rest + 2) ?
+			  weir__pq.PQconninfoParse(url, &sentence) :
+			  NULL;
 	if (options != NULL)
 		error = take(address, options);
 	weir__pq.PQconninfoFree(options);
@@ -143,10 +154,11 @@ bool weir__pg_is_here(const char *hosts)
 void weir__pg_redact(const struct weir__pg_address *address, char *text)
 {
 	const char *secret = address->password;
-	char *at;
+	size_t length = secret != NULL ? strlen(secret) : 0;
+	char *at = length > 0 ? strstr(text, secret) : NULL;
 
-	while (secret != NULL && secret[0] != '\0' && (at = strstr(text, secret)) != NULL)
-		memset(at, '*', strlen(secret));
+	for (; at != NULL; at = strstr(at + length, secret))
+		memset(at, '*', length);
 	for (at = text; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 127)
 			*at = ' ';

@@ -259,7 +259,8 @@ int weir__pg_read_url(struct postgres *pg, const struct weir__url *url, char **r
 	weir__format(pg->schema, sizeof(pg->schema), "weir");
 	if (error == -EINVAL)
 		*ret_error = weir__format_new("a PostgreSQL store is named as postgres://USER:"
-					      "PASSWORD@HOST:PORT/DATABASE, and this is not");
+					      "PASSWORD@HOST:PORT/DATABASE, with %%40 %%2F %%3F "
+					      "for @ / ? in a password, and this is not");
 	if (error == 0)
 		error = set_all(pg, url, ret_error);
 	pg->address.has_sslmode = weir__pg_address_get(&pg->address, "sslmode") != NULL ||

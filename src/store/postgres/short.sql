@@ -7,9 +7,10 @@
 -- silent (0: it does not wait), and how many may wait; or, of a lease, slot (2147483647: not known), weight, and caution.
 --
 -- acquire() and release() run with the rights of the schema's owner, but setting a search_path for each call would cost
--- as much as the update of a row. So nothing in them is looked up there: all names and operators are qualified, and
--- types are words of the language. The others go a short way only if the caller's path is the one that all functions
--- here have, and look at nothing before that could mean something else with another one.
+-- as much as the update of a row. So nothing in them is looked up there: all names and operators are qualified, and so
+-- are types that are not words of the language, as text is not: those of variables, too. The others go a short way only
+-- if the caller's path is the one that all functions here have, and look at nothing before that could mean something
+-- else with another one.
 --
 -- A lease counts from when the lock was had (L10). The server evaluates SET after that only if whoever had the lock has
 -- changed the row, so the clock is looked at once more.
@@ -140,11 +141,11 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.acquire_otherwise(p_name text, p_terms text, p_token uuid, p_owner text, p_channel text,
 	p_more text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	terms text[];
+	terms pg_catalog.text[];
 	more bigint[];
 	has_sole boolean;
 	is_shared boolean;
-	answer text;
+	answer pg_catalog.text;
 BEGIN
 	IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, @schema@, pg_temp' THEN
 		terms := string_to_array(p_terms, ' ');

@@ -63,7 +63,6 @@ static void fail_as_said(struct weir__pg_wire *wire)
 	fail(wire, -EHOSTUNREACH, said[0] != '\0' ? said : "the connection was lost");
 }
 
-/* The socket may be another one each time, while it is being connected. */
 static bool watch(struct weir__pg_wire *wire, uint32_t events)
 {
 	int fd = weir__pq.PQsocket(wire->conn);
@@ -161,6 +160,8 @@ void weir__pg_wire_open(struct weir__pg_wire *wire)
 
 static void go_on(struct weir__pg_wire *wire)
 {
+	/* It may close the socket and open another one that has the same number. */
+	unwatch(wire);
 	switch (weir__pq.PQconnectPoll(wire->conn)) {
 	case PGRES_POLLING_READING:
 		(void)watch(wire, EPOLLIN);
