@@ -33,7 +33,8 @@
  *         }
  *
  * ORDER
- *     Tasks run one at a time, in the order in which they became ready. A spawner goes on and the
+ *     Tasks run one at a time, in the order in which they became ready; those that other threads
+ *     make ready for different reasons at the same moment, in any order. A spawner goes on and the
  *     child is queued; a release, a completion or a cancel never switches. Only a call that waits
  *     does, and weir_yield.
  *

@@ -40,17 +40,49 @@ bool weir__inbox_look(struct weir__sched *sched)
 /* Tasks that are told by their words alone, and not by way of the inbox: between two schedulers
  * that hand over to each other half as many cache lines go to and fro. They are not parked
  * meanwhile.
- */
+ *
+ * Words do not say who was told first. But of those who wait for one thing the first is told first.
+ * So they are taken from the first to wait to the last, and parked again from the last to the
+ * first: when one is found to have been told, so have all before it, and whoever is told by way of
+ * the inbox is so later. */
 enum { WATCHED_MOST = 4 };
 struct watch {
-	struct weir__task *tasks[WATCHED_MOST];
+	struct weir__task *tasks[WATCHED_MOST]; /* in that order */
 	uint32_t count;
 };
 
 static void watch_add(struct watch *watch, struct weir__task *task)
 {
-	if (task->parking && step_back(task->parking))
-		watch->tasks[watch->count++] = task;
+	uint32_t i = watch->count++;
+
+	for (; i > 0 && (int32_t)(watch->tasks[i - 1]->left_at - task->left_at) > 0; i--)
+		watch->tasks[i] = watch->tasks[i - 1];
+	watch->tasks[i] = task;
+}
+
+/* Whether all are watched now: if one is being told by way of the inbox, those after it are not. */
+static bool watch_begin(struct watch *watch)
+{
+	uint32_t count = watch->count;
+
+	for (watch->count = 0; watch->count < count; watch->count++)
+		if (!step_back(watch->tasks[watch->count]->parking))
+			return false;
+	return true;
+}
+
+/* Leaves those who were told. */
+static void watch_end(struct watch *watch)
+{
+	bool told[WATCHED_MOST] = { false };
+	uint32_t count = watch->count;
+
+	for (uint32_t i = count; i > 0; i--)
+		told[i - 1] = !step_in(watch->tasks[i - 1]->parking);
+	watch->count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (told[i])
+			watch->tasks[watch->count++] = watch->tasks[i];
 }
 
 static bool watch_sees(const struct watch *watch)
@@ -63,15 +95,6 @@ static bool watch_sees(const struct watch *watch)
 	return found;
 }
 
-static void watch_end(const struct watch *watch, struct weir__sched *sched)
-{
-	for (uint32_t i = 0; i < watch->count; i++)
-		if (!step_in(watch->tasks[i]->parking))
-			ready_add(&sched->ready, watch->tasks[i]);
-}
-
-/* Whether something came. The tasks are parked again before anything is delivered, for that may be
- * a reason to disturb them. */
 static bool spin(struct weir__sched *sched, const struct watch *watch)
 {
 	uint32_t length = habit_length(&sched->spinning, spins_most);
@@ -83,27 +106,50 @@ static bool spin(struct weir__sched *sched, const struct watch *watch)
 	}
 	sched->ticks = weir__ticks();
 	habit_learn(&sched->spinning, found, spins_most);
-	watch_end(watch, sched);
-	return weir__inbox_look(sched) || found;
+	return found;
 }
 
 bool weir__inbox_spin(struct weir__sched *sched)
 {
-	return spin(sched, &(struct watch){ .count = 0 });
+	return spin(sched, &(struct watch){ .count = 0 }) && weir__inbox_look(sched);
+}
+
+static void make_ready(struct weir__sched *sched, struct watch *watch)
+{
+	for (uint32_t i = 0; i < watch->count; i++)
+		ready_add(&sched->ready, watch->tasks[i]);
+	watch->count = 0;
+}
+
+/* Where there are few tasks, all that wait; or else the last, whom those in the inbox precede. */
+static bool watch_tasks(struct weir__sched *sched, struct weir__task *self)
+{
+	struct watch watch = { .count = 0 };
+	bool all = sched->task_count <= WATCHED_MOST;
+	bool begun, found;
+
+	if (!all)
+		watch_add(&watch, self);
+	for (struct weir__task *task = sched->newest; all && task; task = task->older)
+		if (task->parking)
+			watch_add(&watch, task);
+	begun = watch_begin(&watch);
+	if (begun)
+		(void)spin(sched, &watch);
+	/* Parked again before anything is delivered: that may be a reason to disturb them. */
+	watch_end(&watch);
+	found = watch.count > 0;
+	if (all)
+		make_ready(sched, &watch);
+	found |= weir__inbox_look(sched);
+	make_ready(sched, &watch);
+	return found || (!begun && weir__inbox_spin(sched));
 }
 
 bool weir__sched_watch(struct weir__sched *sched, struct weir__task *self)
 {
-	struct watch watch = { .count = 0 };
-
 	if (sched->is_virtual || sched_has_events(sched) || !weir__cpu_to_spare())
 		return false;
-	if (sched->task_count > WATCHED_MOST) {
-		watch_add(&watch, self);
-	} else {
-		for (struct weir__task *task = sched->newest; task; task = task->older)
-			watch_add(&watch, task);
-	}
-	sched->watched = !spin(sched, &watch);
+	sched->watched = !watch_tasks(sched, self);
 	return !sched->watched;
 }

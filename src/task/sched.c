@@ -233,7 +233,8 @@ static inline __attribute__((always_inline)) int switch_away(struct weir__sched 
 	struct weir__task *next;
 
 	self->its_errno = *sched->thread_errno;
-	if (WEIR__UNLIKELY(++sched->switches % SWITCHES_A_ROUND == 0))
+	self->left_at = ++sched->switches;
+	if (WEIR__UNLIKELY(self->left_at % SWITCHES_A_ROUND == 0))
 		return go_oddly(sched, self, NULL);
 	next = take_ready(sched);
 	if (WEIR__UNLIKELY(!next))

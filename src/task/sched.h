@@ -46,9 +46,10 @@ struct weir__task {
 	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
 	bool started;
 	bool timed;
-	bool listed;   /* in a report that is being written */
-	bool odd;      /* there is more to do before it runs: see go_oddly() */
-	int its_errno; /* while it does not run */
+	bool listed;      /* in a report that is being written */
+	bool odd;         /* there is more to do before it runs: see go_oddly() */
+	int its_errno;    /* while it does not run */
+	uint32_t left_at; /* how many switches there had been when it began to wait */
 
 	weir_task_fn *fn;
 	void *arg;

@@ -75,6 +75,50 @@ TASK(root_of_signals)
 
 RUN(run_for_signals, root_of_signals)
 
+/* Two that are granted in this order, and run in it. */
+TASK(task_first)
+{
+	m_check(m_acquire(1) == 0, "an acquire failed");
+	*m_word(0) = 1;
+	release();
+	return 0;
+}
+
+TASK(task_second)
+{
+	m_check(m_acquire(1) == 0, "an acquire failed");
+	m_check(*m_word(0) == 1, "who was granted last ran first");
+	release();
+	return 0;
+}
+
+/* Once both wait, by whoever comes first. */
+enum { BOTH_WAIT = 1, BOTH_RELEASED };
+
+static void release_both(void)
+{
+	uint32_t found = BOTH_WAIT;
+
+	if (WEIR__CAS(m_word(1), &found, BOTH_RELEASED, __ATOMIC_RELAXED)) {
+		release();
+		release();
+	}
+}
+
+TASK(root_of_both)
+{
+	m_spawn(0, task_first);
+	m_spawn(1, task_second);
+	(void)m_yield();
+	WEIR__STORE(m_word(1), BOTH_WAIT, __ATOMIC_RELAXED);
+	release_both();
+	end_child(0);
+	end_child(1);
+	return 0;
+}
+
+RUN(run_in_order, root_of_both)
+
 static const struct model models[] = {
 	{
 		.name = "inbox",
@@ -98,6 +142,14 @@ static const struct model models[] = {
 		.permits = 2,
 		.held = 2,
 		.threads = { release, release, run_two },
+		.spare_cpu = true,
+	},
+	{
+		.name = "watched_in_order",
+		.promise = "P3: two tasks that are watched run in the order of their grants",
+		.permits = 2,
+		.held = 2,
+		.threads = { release_both, run_in_order },
 		.spare_cpu = true,
 	},
 	{

@@ -4,6 +4,7 @@
 #include "support/tasks.h"
 
 #include <errno.h>
+#include <sched.h>
 
 static void run_real(weir_task_fn *root, void *arg)
 {
@@ -281,6 +282,74 @@ TEST(threads_and_tasks_stand_in_one_queue_P3)
 	}
 }
 
+/* They stand in one queue, and a thread lets all of them through at once, or one by one. */
+enum { CROWD_MOST = 8, CROWD_ROUNDS = 200 };
+struct crowd {
+	struct weir_sem sem;
+	uint32_t count;
+	uint32_t at_once;
+	uint32_t turns;
+	uint32_t rounds; /* that have begun; the thread waits for it */
+};
+
+static void *let_through(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	for (uint32_t round = 1; round <= CROWD_ROUNDS; round++) {
+		while (__atomic_load_n(&crowd->rounds, __ATOMIC_ACQUIRE) < round ||
+		       stats_of(&crowd->sem).waiting < crowd->count)
+			sched_yield();
+		for (uint32_t i = 0; i < crowd->count; i += crowd->at_once)
+			(void)weir_sem_release(&crowd->sem, crowd->at_once);
+	}
+	return NULL;
+}
+
+TASK(takes_its_turn)
+{
+	struct crowd *crowd = arg;
+
+	assert_int_equal(weir_sem_acquire(&crowd->sem, 1), 0);
+	*value = crowd->turns++;
+	return 0;
+}
+
+TASK(crowds)
+{
+	struct crowd *crowd = arg;
+	struct weir_future *tasks[CROWD_MOST];
+	intptr_t turns[CROWD_MOST];
+	pthread_t thread = start_thread(let_through, crowd);
+
+	assert_int_equal(weir_sem_acquire(&crowd->sem, crowd->count), 0);
+	for (uint32_t round = 0; round < CROWD_ROUNDS; round++) {
+		crowd->turns = 0;
+		for (uint32_t i = 0; i < crowd->count; i++)
+			tasks[i] = spawn(takes_its_turn, crowd);
+		(void)__atomic_add_fetch(&crowd->rounds, 1, __ATOMIC_RELEASE);
+		assert_int_equal(weir_gather(tasks, crowd->count, WEIR_NEVER, turns), 0);
+		for (uint32_t i = 0; i < crowd->count; i++)
+			assert_int_equal(turns[i], i);
+		drop(tasks, crowd->count);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	return 0;
+}
+
+TEST(tasks_that_a_thread_lets_through_run_in_order_BEHAVIOURS_3)
+{
+	for (uint32_t count = 2; count <= CROWD_MOST; count++) {
+		struct crowd at_once = { .count = count, .at_once = count };
+		struct crowd one_by_one = { .count = count, .at_once = 1 };
+
+		assert_int_equal(weir_sem_init(&at_once.sem, count), 0);
+		run_real(crowds, &at_once);
+		assert_int_equal(weir_sem_init(&one_by_one.sem, count), 0);
+		run_real(crowds, &one_by_one);
+	}
+}
+
 struct relay {
 	struct weir_sem to_thread;
 	struct weir_sem to_task;
@@ -394,6 +463,7 @@ int main(void)
 		cmocka_unit_test(a_thread_waits_for_a_task),
 		cmocka_unit_test(a_task_waits_for_a_task_of_another_scheduler),
 		cmocka_unit_test(threads_and_tasks_stand_in_one_queue_P3),
+		cmocka_unit_test(tasks_that_a_thread_lets_through_run_in_order_BEHAVIOURS_3),
 		cmocka_unit_test(no_hand_off_between_a_thread_and_a_task_is_lost_P4),
 		cmocka_unit_test(a_threads_grant_to_a_cancelled_task_goes_to_the_next_CHECKLIST_1),
 		cmocka_unit_test(a_deadline_and_a_threads_grant_have_one_outcome_CHECKLIST_5),
