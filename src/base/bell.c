@@ -1,8 +1,12 @@
-/* base: eventfd and poll. */
+/* base: eventfd and poll.
+ *
+ * All of it would be cancellation points, and whoever is ended at one leaves a message for which no
+ * bell rings, or tasks that nobody runs: so pthread_cancel waits. */
 #include "base/bell.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,16 +25,23 @@ int weir__bell_init(struct weir__bell *bell)
 
 void weir__bell_done(struct weir__bell *bell)
 {
+	int cancel_state;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	(void)close(bell->fd);
+	(void)pthread_setcancelstate(cancel_state, NULL);
 }
 
 void weir__bell_ring(struct weir__bell *bell)
 {
 	const uint64_t one = 1;
 	int saved = errno;
+	int cancel_state;
 
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	while (write(bell->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+	(void)pthread_setcancelstate(cancel_state, NULL);
 	errno = saved;
 }
 
@@ -41,12 +52,15 @@ uint64_t weir__bell_wait(struct weir__bell *bell, weir_time deadline)
 	struct timespec timeout = { .tv_sec = rest / WEIR_SECOND, .tv_nsec = rest % WEIR_SECOND };
 	uint64_t rings = 0;
 	int saved = errno;
+	int cancel_state;
 
 	if (rest < 0)
 		timeout = (struct timespec){ 0 };
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	if (ppoll(&poll, 1, deadline == WEIR_NEVER ? NULL : &timeout, NULL) <= 0 ||
 	    read(bell->fd, &rings, sizeof(rings)) < 0)
 		rings = 0;
+	(void)pthread_setcancelstate(cancel_state, NULL);
 	errno = saved;
 	return rings;
 }

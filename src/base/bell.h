@@ -1,4 +1,5 @@
-/* base: a bell that any thread rings and one listens for, by a file descriptor. */
+/* base: a bell that any thread rings and one listens for, by a file descriptor. Nothing here is a
+ * cancellation point. */
 #ifndef WEIR_BASE_BELL_H
 #define WEIR_BASE_BELL_H
 
