@@ -81,7 +81,7 @@ extern "C" {
 struct weir_future;
 
 /* What a task does. Returns 0 and leaves its value in *value (0 until it does), or fails with a
- * negative error. */
+ * negative error. A positive result is passed on as it is, and fails, too: there is no value. */
 typedef int weir_task_fn(void *arg, intptr_t *value);
 
 enum weir_clock {

@@ -65,7 +65,7 @@ static struct weir_future *find_decisive(struct weir_future **futures, size_t n,
 		if (!future_ended(future))
 			continue;
 		--*left;
-		if ((first_decides || future->error < 0) &&
+		if ((first_decides || future->error != 0) &&
 		    (!earliest || future->order < earliest->order))
 			earliest = future;
 	}

@@ -109,6 +109,34 @@ TEST(bad_arguments)
 	assert_int_equal(weir_sleep(-1), -EINVAL);
 }
 
+TASK(returns_seven)
+{
+	*value = 3;
+	return 7;
+}
+
+/* No error, but nothing that could be taken for success either. */
+TASK(waits_for_one_that_returns_a_positive_number)
+{
+	struct weir_future *tasks[] = { spawn(does_nothing, NULL), spawn(returns_seven, NULL) };
+	intptr_t values[] = { -1, -1 };
+	size_t winner = 2;
+
+	assert_int_equal(weir_gather(tasks, 2, WEIR_NEVER, values), 7);
+	assert_int_equal(weir_wait(tasks[1], WEIR_NEVER, values), 7);
+	assert_int_equal(weir_race(tasks + 1, 1, WEIR_NEVER, &winner, values), 7);
+	assert_int_equal(winner, 0);
+	assert_int_equal(values[0], -1);
+	assert_int_equal(values[1], -1);
+	drop(tasks, 2);
+	return 8;
+}
+
+TEST(a_positive_result_is_passed_on_and_is_a_failure)
+{
+	assert_int_equal(weir_run(waits_for_one_that_returns_a_positive_number, NULL, NULL), 8);
+}
+
 TASK(waits_for_itself)
 {
 	struct weir_future *self = *(struct weir_future **)arg;
@@ -171,6 +199,7 @@ int main(void)
 		cmocka_unit_test(another_thread_is_outside_while_tasks_run),
 		cmocka_unit_test(bad_configurations),
 		cmocka_unit_test(bad_arguments),
+		cmocka_unit_test(a_positive_result_is_passed_on_and_is_a_failure),
 		cmocka_unit_test(waiting_for_oneself),
 		cmocka_unit_test(misused_semaphores_BEHAVIOURS_5_6),
 		cmocka_unit_test(every_error_has_a_sentence),
