@@ -90,7 +90,7 @@ static uint64_t next_who(void)
 
 /* After the root: whatever is left is cancelled, in the order in which it was started, and run
  * until it has unwound. */
-int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
+static int run(weir_task_fn *root, void *arg, const struct weir_run_config *config, void *site)
 {
 	static const struct weir_run_config defaults;
 	struct weir__sched sched = { .parker = weir__task_parker,
@@ -114,7 +114,7 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 	error = weir__bell_init(&sched.bell);
 	if (error < 0)
 		return error;
-	task = task_new(&sched, root, arg, __builtin_return_address(0));
+	task = task_new(&sched, root, arg, site);
 	if (!task) {
 		weir__bell_done(&sched.bell);
 		weir__records_done(&sched.records);
@@ -147,6 +147,16 @@ int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config
 		*config->value = future->value;
 	weir_future_unref(future);
 	return error;
+}
+
+int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config)
+{
+	int *thread_errno = weir__thread_errno();
+	int saved = *thread_errno;
+	int result = run(root, arg, config, __builtin_return_address(0));
+
+	*thread_errno = saved;
+	return result;
 }
 
 int weir_shield(bool on)

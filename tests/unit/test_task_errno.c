@@ -50,11 +50,34 @@ TEST(so_it_is_on_the_real_clock_where_the_scheduler_sleeps)
 	run_on(WEIR_CLOCK_REAL, waits_in_every_way, NULL);
 }
 
+TASK(finds_no_errno_and_leaves_one)
+{
+	assert_int_equal(errno, 0);
+	errno = ERANGE;
+	assert_int_equal(weir_sleep(WEIR_MS), 0);
+	return (int)(intptr_t)arg;
+}
+
+/* It maps memory, and sleeps, and may fail before any task has run. */
+TEST(a_run_leaves_its_callers_errno_alone)
+{
+	const struct weir_run_config too_large = { .stack_size = SIZE_MAX };
+
+	errno = EDOM;
+	assert_int_equal(weir_run(finds_no_errno_and_leaves_one, NULL, NULL), 0);
+	assert_int_equal(errno, EDOM);
+	assert_int_equal(weir_run(finds_no_errno_and_leaves_one, (void *)-EIO, NULL), -EIO);
+	assert_int_equal(errno, EDOM);
+	assert_int_equal(weir_run(finds_no_errno_and_leaves_one, NULL, &too_large), -EINVAL);
+	assert_int_equal(errno, EDOM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_that_waits_leaves_errno_alone_CHECKLIST_21),
 		cmocka_unit_test(so_it_is_on_the_real_clock_where_the_scheduler_sleeps),
+		cmocka_unit_test(a_run_leaves_its_callers_errno_alone),
 	};
 
 	return RUN_TESTS(tests);
