@@ -196,7 +196,8 @@ WEIR_API int weir_sleep(weir_time duration);
 /* Lets all others that are ready run first. From a task. 0; -ECANCELED; -EINVAL outside a task. */
 WEIR_API int weir_yield(void);
 
-/* Names the calling task, in reports; the first 23 bytes are kept. 0; -EINVAL outside a task. */
+/* Names the calling task, in reports. Of the first 23 bytes, whole characters are kept (UTF-8),
+ * with a ? for each control character and quotation mark. 0; -EINVAL outside a task or for NULL. */
 WEIR_API int weir_task_name(const char *name);
 
 /* Prints every task of the calling thread's scheduler: its name, where it was spawned, what it

@@ -64,12 +64,33 @@ int weir_stack_uses(struct weir_stack_use *uses, size_t n)
 	return weir__depth_uses(sched, uses, n);
 }
 
+/* How many bytes of a name are kept: as many as fit, but no part of a character (UTF-8). */
+static size_t kept_of(const char *name, size_t most)
+{
+	size_t length = 0;
+
+	while (length < most && name[length])
+		length++;
+	while (length > most - 3 && ((unsigned char)name[length] & 0xc0) == 0x80)
+		length--;
+	return length;
+}
+
+static bool breaks_a_line(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f || c == '"';
+}
+
 int weir_task_name(const char *name)
 {
 	struct weir__task *task = weir__task_here();
+	size_t length;
 
 	if (!task || !name)
 		return -EINVAL;
-	weir__format(task->name, sizeof(task->name), "%s", name);
+	length = kept_of(name, sizeof(task->name) - 1);
+	for (size_t i = 0; i < length; i++)
+		task->name[i] = breaks_a_line(name[i]) ? '?' : name[i];
+	task->name[length] = '\0';
 	return 0;
 }

@@ -101,6 +101,37 @@ TEST(a_dump_says_what_everybody_does)
 	run(dumps, NULL);
 }
 
+static void assert_named(const char *name, const char *kept)
+{
+	char line[64];
+	char *text;
+
+	assert_int_equal(weir_task_name(name), 0);
+	text = dump();
+	(void)snprintf(line, sizeof(line), "  task 1 \"%s\", started at ", kept);
+	assert_contains(text, line);
+	free(text);
+}
+
+/* Nobody forges a line of the report, or moves the cursor of whoever reads it. */
+TASK(names_itself_badly)
+{
+	assert_named("a\n  task 9 \"b\", runs", "a?  task 9 ?b?, runs");
+	assert_named("\x1b[2J\x7f\r\t\x01", "?[2J????");
+	/* A character is kept whole or not at all. */
+	assert_named("na\xc3\xafve", "na\xc3\xafve");
+	assert_named("123456789012345678901\xc3\xa9", "123456789012345678901\xc3\xa9");
+	assert_named("1234567890123456789012\xc3\xa9", "1234567890123456789012");
+	assert_named("12345678901234567890\xf0\x9f\x98\x80", "12345678901234567890");
+	assert_named("12345678901234567890123\xc3\xa9", "12345678901234567890123");
+	return 0;
+}
+
+TEST(a_name_is_printed_as_one_word)
+{
+	run(names_itself_badly, NULL);
+}
+
 TASK(parks_for_nothing_known)
 {
 	struct weir__parking parking;
@@ -132,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dump_says_what_everybody_does),
+		cmocka_unit_test(a_name_is_printed_as_one_word),
 		cmocka_unit_test(a_wait_that_nobody_described_is_something),
 	};
 
