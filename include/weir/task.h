@@ -153,12 +153,12 @@ WEIR_API struct weir_future *weir_promise(void);
 WEIR_API int weir_complete(struct weir_future *future, intptr_t value);
 WEIR_API int weir_fail(struct weir_future *future, int error);
 
-/* Handles are counted. A result lives until its last handle goes. From any thread; NULL is fine to
- * drop. Dropping a task's handle does not end the task. */
+/* Handles are counted. A result lives until its last handle goes. From any thread; NULL is fine,
+ * and weir_future_ref returns it. Dropping a task's handle does not end the task. */
 WEIR_API struct weir_future *weir_future_ref(struct weir_future *future);
 WEIR_API void weir_future_unref(struct weir_future *future);
 
-/* Whether the future has ended, without waiting. From any thread. */
+/* Whether the future has ended, without waiting; NULL never has. From any thread. */
 WEIR_API bool weir_future_done(const struct weir_future *future);
 
 /* Waits for the future's end. From a task or a thread.
@@ -168,13 +168,13 @@ WEIR_API int weir_wait(struct weir_future *future, weir_time deadline, intptr_t 
 
 /* Waits for all n: 0 and their values in their order, or the error of the first that failed, as
  * soon as it did; the others go on. values may be NULL. From a task or a thread. As weir_wait;
- * gathering nothing succeeds at once; -ENOMEM. */
+ * gathering nothing succeeds at once; -EINVAL also for one that is NULL; -ENOMEM. */
 WEIR_API int weir_gather(struct weir_future **futures, size_t n, weir_time deadline,
 			 intptr_t *values);
 
 /* Waits for the first of n to end, by value or by error, and returns its result and in *winner
  * which one it was (both may be NULL); the others go on. If several have ended, the one that ended
- * first. As weir_wait; -EINVAL when n is 0; -ENOMEM. */
+ * first. As weir_wait; -EINVAL also when n is 0 or one is NULL; -ENOMEM. */
 WEIR_API int weir_race(struct weir_future **futures, size_t n, weir_time deadline, size_t *winner,
 		       intptr_t *value);
 

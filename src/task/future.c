@@ -35,7 +35,8 @@ struct weir_future *weir_promise(void)
 
 struct weir_future *weir_future_ref(struct weir_future *future)
 {
-	(void)WEIR__ADD(&future->refs, 1, __ATOMIC_RELAXED);
+	if (future)
+		(void)WEIR__ADD(&future->refs, 1, __ATOMIC_RELAXED);
 	return future;
 }
 
@@ -47,7 +48,7 @@ void weir_future_unref(struct weir_future *future)
 
 bool weir_future_done(const struct weir_future *future)
 {
-	return future_ended(future);
+	return future && future_ended(future);
 }
 
 static void end_locked(struct weir_future *future, int error, intptr_t value)

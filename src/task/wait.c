@@ -42,6 +42,8 @@ static int check(struct weir_future **futures, size_t n)
 {
 	struct weir__task *self = weir__task_here();
 
+	if (!futures && n > 0)
+		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
 		if (!futures[i])
 			return -EINVAL;

@@ -74,6 +74,11 @@ TASK(calls_badly)
 	/* Nothing, and NULL. */
 	assert_int_equal(weir_gather(NULL, 0, WEIR_NEVER, NULL), 0);
 	assert_int_equal(weir_race(NULL, 0, WEIR_NEVER, &winner, &seen), -EINVAL);
+	assert_int_equal(weir_gather(NULL, 3, WEIR_NEVER, &seen), -EINVAL);
+	assert_int_equal(weir_race(NULL, 3, WEIR_NEVER, &winner, &seen), -EINVAL);
+	assert_null(weir_future_ref(NULL));
+	assert_false(weir_future_done(NULL));
+	weir_future_unref(NULL);
 	assert_int_equal(weir_wait(NULL, WEIR_NEVER, &seen), -EINVAL);
 	assert_int_equal(weir_gather(with_null, 2, WEIR_NEVER, &seen), -EINVAL);
 	assert_int_equal(weir_race(with_null, 2, WEIR_NEVER, &winner, &seen), -EINVAL);
