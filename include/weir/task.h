@@ -201,8 +201,8 @@ WEIR_API int weir_yield(void);
 WEIR_API int weir_task_name(const char *name);
 
 /* Prints every task of the calling thread's scheduler: its name, where it was spawned, what it
- * waits for and since when; then what they wait for, with all who wait for it and who holds it (of
- * a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL. */
+ * waits for and, on the real clock, for how long; then what they wait for, with all who wait for it
+ * and who holds it (of a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL. */
 WEIR_API int weir_sched_dump(FILE *stream);
 
 /* How deep the stacks of the tasks that were spawned at one place went, if config.measure_stacks is

@@ -20,9 +20,13 @@ static void print_state(FILE *stream, const struct weir__task *task)
 	} else {
 		if (task->parking->kind)
 			task->parking->kind->describe(task->parking->object, text, sizeof(text));
-		weir__print(stream, "waits for %s, since %.3f ms", text,
-			    (double)weir__ticks_to_time(weir__ticks() - task->parking->since) /
-				    WEIR_MS);
+		weir__print(stream, "waits for %s", text);
+		/* Ticks know nothing of a virtual clock. */
+		if (!sched->is_virtual)
+			weir__print(
+				stream, ", for %.3f ms",
+				(double)weir__ticks_to_time(weir__ticks() - task->parking->since) /
+					WEIR_MS);
 	}
 	if (task->cancelled)
 		weir__print(stream, ", cancelled");

@@ -73,14 +73,14 @@ TASK(dumps)
 	assert_contains(text, "  task 1 \"the root\", started at ");
 	assert_contains(text, ": runs\n");
 	assert_contains(text, "  task 2 \"sleeper\", started at ");
-	assert_contains(text, ": waits for its time, since ");
+	assert_contains(text, ": waits for its time\n");
 	/* It was taken out of the queue by the cancel, and has not run since. */
 	assert_contains(text, "  task 3 \"a very long name of a t\", started at ");
 	assert_contains(text, ": is ready, cancelled\n");
-	(void)snprintf(line, sizeof(line), ": waits for promise %p, since ", (void *)future);
+	(void)snprintf(line, sizeof(line), ": waits for promise %p\n", (void *)future);
 	assert_contains(text, line);
-	assert_contains(text, ": waits for task 2 \"sleeper\", since ");
-	assert_contains(text, ": waits for several futures, since ");
+	assert_contains(text, ": waits for task 2 \"sleeper\"\n");
+	assert_contains(text, ": waits for several futures\n");
 	assert_contains(text, ": has not started\n");
 	assert_contains(text, ": has not started, cancelled\n");
 	free(text);
@@ -132,6 +132,36 @@ TEST(a_name_is_printed_as_one_word)
 	run(names_itself_badly, NULL);
 }
 
+TASK(dumps_one_that_waits)
+{
+	struct weir_future *future = promise();
+	weir_time begin = weir_now();
+	struct weir_future *task = spawn(waits, future);
+	const char *lasts;
+	double ms;
+	char *text;
+
+	assert_int_equal(weir_yield(), 0);
+	assert_int_equal(weir_sleep(2 * WEIR_MS), 0);
+	text = dump();
+	lasts = strstr(text, ", for ");
+	assert_non_null(lasts);
+	assert_int_equal(sscanf(lasts, ", for %lf ms\n", &ms), 1);
+	/* Two clocks that need not agree to the last. */
+	assert_true(ms > 1 && ms < (double)(weir_now() - begin) / WEIR_MS * 1.5);
+	free(text);
+	assert_int_equal(weir_complete(future, 0), 0);
+	assert_int_equal(join(task, NULL), 0);
+	weir_future_unref(future);
+	return 0;
+}
+
+/* On the virtual clock, where all other tests here run, it would be a time that nobody knows. */
+TEST(a_dump_says_for_how_long_on_the_real_clock)
+{
+	run_on(WEIR_CLOCK_REAL, dumps_one_that_waits, NULL);
+}
+
 TASK(parks_for_nothing_known)
 {
 	struct weir__parking parking;
@@ -147,7 +177,7 @@ TASK(dumps_an_unknown_wait)
 
 	assert_int_equal(weir_yield(), 0);
 	text = dump();
-	assert_contains(text, ": waits for something, since ");
+	assert_contains(text, ": waits for something\n");
 	free(text);
 	assert_int_equal(weir_cancel(task), 0);
 	assert_int_equal(join(task, NULL), -ECANCELED);
@@ -163,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dump_says_what_everybody_does),
+		cmocka_unit_test(a_dump_says_for_how_long_on_the_real_clock),
 		cmocka_unit_test(a_name_is_printed_as_one_word),
 		cmocka_unit_test(a_wait_that_nobody_described_is_something),
 	};
