@@ -11,7 +11,7 @@
  *                 int error;
  *
  *                 WEIR_HOLD(&slots, 1, &error) {
- *                         weir_sleep(100 * WEIR_MS);
+ *                         error = weir_sleep(100 * WEIR_MS);
  *                         *value = (intptr_t)arg * 2;
  *                 }
  *                 return error;
@@ -21,10 +21,14 @@
  *         {
  *                 struct weir_future *tasks[10];
  *                 intptr_t results[10];
+ *                 int error;
  *
  *                 for (intptr_t i = 0; i < 10; i++)
  *                         tasks[i] = weir_spawn(worker, (void *)i);
- *                 return weir_gather(tasks, 10, WEIR_NEVER, results);
+ *                 error = weir_gather(tasks, 10, WEIR_NEVER, results);
+ *                 for (int i = 0; i < 10; i++)
+ *                         weir_future_unref(tasks[i]);
+ *                 return error;
  *         }
  *
  *         int main(void)
