@@ -56,13 +56,15 @@
  *
  * STACKS
  *     do not grow. Below each lies a page that nobody may touch, so that a task that needs more
- *     ends the process by SIGSEGV, and does not run into its neighbour (unless a single frame
- *     is larger than a page: compile with -fstack-clash-protection). While weir_run runs, a handler
- *     of SIGSEGV and SIGBUS says on the standard error which task that was. Every fault, this one
- *     too, then goes its old way: to the handler that was there, or to the system. The handler
- *     runs on the thread's sigaltstack; a thread that has none gets one for the length of the run.
- *     Both are put back when weir_run returns. The message is the only thing that this library ever
- *     prints by itself; config.no_fault_handler keeps it, and the handler, away.
+ *     ends the process by SIGSEGV, and does not run into its neighbour (unless a single frame is
+ *     larger than a page: compile with -fstack-clash-protection). Before Linux 6.13 such a page
+ *     costs the process one of its 65,530 mappings: there 16,384 stacks at a time have one, and
+ *     more than that have none. While weir_run runs, a handler of SIGSEGV and SIGBUS says on the
+ *     standard error which task that was. Every fault, this one too, then goes its old way: to the
+ *     handler that was there, or to the system. The handler runs on the thread's sigaltstack; a
+ *     thread that has none gets one for the length of the run. Both are put back when weir_run
+ *     returns. The message is the only thing that this library ever prints by itself;
+ *     config.no_fault_handler keeps it, and the handler, away.
  *
  * ERRORS
  *     -EINVAL     a bad argument, or a call outside a task that needs one
