@@ -66,6 +66,12 @@
  *     returns. The message is the only thing that this library ever prints by itself;
  *     config.no_fault_handler keeps it, and the handler, away.
  *
+ * C++
+ *     Which exceptions are being handled is known of a thread, not of a task: do not wait within a
+ *     catch block, lest a bare throw there rethrows what another task has caught. An exception that
+ *     leaves a task's function ends the process by std::terminate. longjmp goes no further than the
+ *     task it is called in.
+ *
  * ERRORS
  *     -EINVAL     a bad argument, or a call outside a task that needs one
  *     -ETIMEDOUT  the deadline passed
