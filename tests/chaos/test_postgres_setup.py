@@ -152,6 +152,22 @@ def test_hosts(server):
     check(code == 0, err)
 
 
+def test_percent_signs(server):
+    """The values of options are as in libpq's URLs."""
+    directory = str(server.directory).replace("/", "%2F").replace("t", "%74")
+    url = f"postgres://root@/postgres?host={directory}&port=%3{str(server.port)[0]}{str(server.port)[1:]}"
+    code, _, err = weir(url, "ls")
+    check(code == 0, f"a socket's directory with percent signs: {err}")
+    for value in ("%", "%2", "%2x", "a%00b"):
+        code, _, err = weir(f"postgres:///postgres?host={value}", "ls")
+        check(code == 64 and "option host" in err, f"{value}: {code} {err}")
+    role = "one & two? 100%41"
+    server.sql(f'CREATE ROLE "{role}"')
+    code, _, err = weir(server.unix_url, "store", "init", "--grant", role)
+    check(code == 0, f"any role can be let in: {err}")
+    check(server.sql(f"SELECT has_schema_privilege('{role}', 'weir', 'USAGE')").strip() == "t", "and is")
+
+
 def test_versions(server):
     """A schema of a newer version is left alone; another schema is another store."""
     server.sql("UPDATE weir.store SET version = 99")
@@ -311,7 +327,7 @@ def main():
             server.create()
             server.start()
             server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_search_path, test_secrets, test_hosts, test_versions, test_views, test_growth, test_lock, test_restart,
+            for test in (test_roles, test_search_path, test_secrets, test_percent_signs, test_hosts, test_versions, test_views, test_growth, test_lock, test_restart,
                          test_lax_restart):
                 test(server)
                 print("ok", test.__name__, flush=True)

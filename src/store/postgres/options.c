@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/print.h"
 #include "store/postgres/postgres.h"
+#include "store/postgres/words.h"
 
 const char *const weir__pg_options[] = {
 	"schema",
@@ -141,24 +142,31 @@ static bool is_own(const char *name)
 	return false;
 }
 
+static int set_one(struct postgres *pg, const char *name, const char *value, char **ret_error)
+{
+	const char *why = "has a % without the two digits of a byte";
+	char *decoded = NULL;
+	int error = weir__pg_decode(value, &decoded);
+
+	if (error == 0 && is_own(name)) {
+		why = set_option(pg, name, decoded);
+		error = why != NULL ? -EINVAL : 0;
+	} else if (error == 0) {
+		error = weir__pg_address_set(&pg->address, name, decoded);
+	}
+	if (error == -EINVAL)
+		*ret_error = weir__format_new("the store's option %s %s", name, why);
+	free(decoded);
+	return error;
+}
+
 static int set_all(struct postgres *pg, const struct weir__url *url, char **ret_error)
 {
-	for (size_t i = 0; i < url->n_extra; i++) {
-		const char *name = url->extra[i].name, *why = NULL;
-		int error = 0;
+	int error = 0;
 
-		if (is_own(name))
-			why = set_option(pg, name, url->extra[i].value);
-		else
-			error = weir__pg_address_set(&pg->address, name, url->extra[i].value);
-		if (why != NULL) {
-			*ret_error = weir__format_new("the store's option %s %s", name, why);
-			return -EINVAL;
-		}
-		if (error < 0)
-			return error;
-	}
-	return 0;
+	for (size_t i = 0; i < url->n_extra && error == 0; i++)
+		error = set_one(pg, url->extra[i].name, url->extra[i].value, ret_error);
+	return error;
 }
 
 static int set_keyword(struct postgres *pg, const char *keyword, long long number)
