@@ -41,3 +41,28 @@ int weir__pg_decode(const char *text, char **ret_decoded)
 	*ret_decoded = decoded;
 	return 0;
 }
+
+void weir__pg_encode(FILE *out, const char *text)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789-._~/:";
+
+	for (; *text != '\0'; text++) {
+		if (strchr(plain, *text) != NULL)
+			(void)fputc(*text, out);
+		else
+			(void)fprintf(out, "%%%02X", (unsigned char)*text);
+	}
+}
+
+void weir__pg_quote_word(FILE *out, const char *text)
+{
+	(void)fputc('\'', out);
+	for (; *text != '\0'; text++) {
+		if (*text == '\'')
+			(void)fputs("'\\''", out);
+		else
+			(void)fputc(*text, out);
+	}
+	(void)fputc('\'', out);
+}
