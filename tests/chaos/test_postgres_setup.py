@@ -97,6 +97,12 @@ def test_remedies(server):
         code, _, err = weir(url, "run", "-n", "a", "true", environment=environment)
         check(code == 0, f"{url}: {err}")
         server.sql("DROP SCHEMA weir CASCADE", database)
+    # Half of a command is worse than none.
+    long = "'" * 63
+    server.sql(f'CREATE ROLE "{long}" LOGIN')
+    server.sql(f'CREATE DATABASE "{"ü" * 31}"')
+    code, _, err = weir(f"postgres://{long}@/{quote('ü' * 31)}?host={directory}&port={port}", "ls")
+    check(code == 69 and err.endswith("somebody who may runs: weir store init there\n"), f"{code} {err}")
     # Who may not let others in, and who may not migrate.
     url, other = f"postgres://app:{PASSWORD}@127.0.0.1:{port}/postgres", f"postgres://{user}@/postgres?host={directory}&port={port}"
     code, _, err = weir(url, "store", "init", "--grant", role)
@@ -207,6 +213,17 @@ def test_percent_signs(server):
     code, _, err = weir(server.unix_url, "store", "init", "--grant", role)
     check(code == 0, f"any role can be let in: {err}")
     check(server.sql(f"SELECT has_schema_privilege('{role}', 'weir', 'USAGE')").strip() == "t", "and is")
+
+
+def test_options(server):
+    """What cannot be meant is refused before a server is asked, and what there is instead is said."""
+    for option, words in (("sslmod=require", "option sslmod is sslmode reaper_batch"), ("sslmode=bogus", "sslmode verify-full"),
+                          ("port=99999", "port 65535"), ("port=1,2x", "port"), ("port=0", "port"), ("port=", ""),
+                          ("direct=h:99999", "direct 65535")):
+        code, _, err = weir(f"{server.unix_url.split('&')[0]}&attempts=1&{option}", "ls")
+        check(code == (64 if words else 69) and all(word in err for word in words.split()), f"{option}: {code} {err}")
+    code, _, err = weir(f"postgres://app:{PASSWORD}@127.0.0.1:65536/postgres", "ls")
+    check(code == 64 and "65535" in err and PASSWORD not in err, f"{code} {err}")
 
 
 def test_versions(server):
@@ -383,7 +400,7 @@ def main():
             server.start()
             server.sql(f"ALTER ROLE root PASSWORD '{PASSWORD}'; CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; "
                        "REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_hosts, test_versions,
+            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_options, test_hosts, test_versions,
                          test_views, test_growth, test_lock, test_restart, test_lax_restart):
                 test(server)
                 print("ok", test.__name__, flush=True)

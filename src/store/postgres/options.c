@@ -73,12 +73,58 @@ static const char *set_commit(struct postgres *pg, const char *value)
 		       "must be on, off, local, remote_write or remote_apply";
 }
 
+/* One, or several with commas between; an empty one is the usual one. */
+static bool are_ports(const char *ports)
+{
+	while (true) {
+		size_t size = strcspn(ports, ",");
+		uint32_t number;
+		char one[8];
+
+		if (size >= sizeof(one))
+			return false;
+		weir__format(one, sizeof(one), "%.*s", (int)size, ports);
+		if (size != 0 && weir__number_parse(one, 1, 65535, &number) < 0)
+			return false;
+		if (ports[size] == '\0')
+			return true;
+		ports += size + 1;
+	}
+}
+
+static bool is_sslmode(const char *mode)
+{
+	static const char *const known[] = { "disable", "allow",     "prefer",
+					     "require", "verify-ca", "verify-full" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(mode, known[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What libpq would find out only when it connects, and call a failure of that. */
+static int check_address(const struct weir__pg_address *address, char **ret_error)
+{
+	const char *port = weir__pg_address_get(address, "port");
+	const char *mode = weir__pg_address_get(address, "sslmode");
+
+	if (port != NULL && !are_ports(port))
+		*ret_error = weir__format_new("the store's port must be a number from 1 to 65535");
+	else if (mode != NULL && !is_sslmode(mode))
+		*ret_error = weir__format_new("the store's option sslmode must be disable, allow, "
+					      "prefer, require, verify-ca or verify-full");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static const char *set_direct(struct postgres *pg, const char *value)
 {
 	const char *colon = strrchr(value, ':');
 
-	if (value[0] == '\0' || colon == value)
-		return "must be HOST:PORT, or DIRECTORY:PORT of a socket";
+	if (value[0] == '\0' || colon == value || (colon != NULL && !are_ports(colon + 1)))
+		return "must be HOST:PORT, or DIRECTORY:PORT of a socket, with a port up to 65535";
 	free(pg->direct_host);
 	pg->direct_host = strndup(value, colon != NULL ? (size_t)(colon - value) : strlen(value));
 	free(pg->direct_port);
@@ -271,6 +317,8 @@ int weir__pg_read_url(struct postgres *pg, const struct weir__url *url, char **r
 					      "for @ / ? in a password, and this is not");
 	if (error == 0)
 		error = set_all(pg, url, ret_error);
+	if (error == 0)
+		error = check_address(&pg->address, ret_error);
 	pg->address.has_sslmode = weir__pg_address_get(&pg->address, "sslmode") != NULL ||
 				  getenv("PGSSLMODE") != NULL;
 	if (error == 0)
