@@ -236,6 +236,10 @@ def test_versions(server):
     check(weir(other, "limit", "x", "3")[0] == 0, "another schema is made")
     check(weir(server.unix_url, "limit", "x")[0] != 0, "and shares nothing")
     check(weir(server.unix_url + '&schema=a"b', "ls")[0] == 64, "a schema's name is checked")
+    for word in "user", "order", "table", "select", "none", "left", "between":
+        code, _, err = weir(f"{server.unix_url}&schema={word}", "ls")
+        check(code == 64 and f"such as {word}" in err, f"a word of SQL's: {code} {err}")
+    check(weir(server.unix_url + "&schema=data", "ls")[0] == 0, "some words can be names")
 
 
 def test_views(server):

@@ -24,13 +24,18 @@ static struct postgres *pg_of_ear(struct weir__pg_wire *wire)
 
 /* ---- questions before the first -------------------------------------------------------------- */
 
+/* A word of SQL's cannot be the name of a schema everywhere; only the server knows all of them. Who
+ * finds a schema need not ask. */
 static const char facts[] =
 	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery()::int,"
 	" pg_catalog.current_setting('server_version_num'), current_user,"
-	" pg_catalog.current_database(), (SELECT count(*) FROM pg_catalog.pg_class c"
+	" pg_catalog.current_database(), f.tables, CASE f.tables WHEN 0 THEN"
+	" (SELECT count(*) FROM pg_catalog.pg_get_keywords() k"
+	" WHERE k.word = $1 AND k.catcode <> 'U') ELSE 0 END"
+	" FROM (SELECT count(*) AS tables FROM pg_catalog.pg_class c"
 	" JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-	" WHERE n.nspname = $1 AND c.relname = 'store')";
-enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, FACTS };
+	" WHERE n.nspname = $1 AND c.relname = 'store') f";
+enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, IS_WORD, FACTS };
 
 static void ask(struct postgres *pg, enum hello what, const char *text, const char *value)
 {
@@ -154,6 +159,11 @@ static void hear_facts(struct postgres *pg, const PGresult *result)
 		weir__server_give_up(&pg->primary, -EHOSTUNREACH, why);
 	} else if (atoi(value(result, IS_REPLICA)) != 0) {
 		weir__server_lost(&pg->primary, "it is a replica; its primary is needed");
+	} else if (atoi(value(result, IS_WORD)) != 0) {
+		weir__format(why, sizeof(why),
+			     "the store's option schema must not be a word of SQL's, such as %s",
+			     pg->schema);
+		weir__server_give_up(&pg->primary, -EINVAL, why);
 	} else if (atoi(value(result, HAS_SCHEMA)) == 0) {
 		init(pg, -1);
 	} else {
