@@ -4,14 +4,24 @@
 
 #include "cli/cli.h"
 
-/* The role is told by an option of the store's URL, so that only the store need know of roles. */
+/* The role is told by an option of the store's URL, so that only the store need know of roles. To
+ * be freed; NULL: there is no memory. */
 static char *url_with_role(const char *url, const char *role)
 {
 	char *all = NULL;
+	size_t size;
+	FILE *out = open_memstream(&all, &size);
 
-	if (asprintf(&all, "%s%cgrant=%s", url, strchr(url, '?') ? '&' : '?', role) < 0)
+	if (!out)
 		return NULL;
-	return all;
+	fprintf(out, "%s%cgrant=", url, strchr(url, '?') ? '&' : '?');
+	/* Some of its bytes would be a part of the URL otherwise. */
+	for (; *role; role++)
+		fprintf(out, "%%%02x", (unsigned char)*role);
+	if (fclose(out) == 0)
+		return all;
+	free(all);
+	return NULL;
 }
 
 int command_store(const struct options *options)
@@ -28,8 +38,6 @@ int command_store(const struct options *options)
 		return fail(EXIT_USAGE, "--grant is for a store in PostgreSQL: say --store "
 					"postgres://HOST/DATABASE");
 	if (options->grant) {
-		if (strpbrk(options->grant, "&?"))
-			return fail(EXIT_USAGE, "a role with an & or a ? cannot be granted here");
 		with_role = url_with_role(url, options->grant);
 		if (!with_role)
 			return fail(EXIT_FAILED, "out of memory");

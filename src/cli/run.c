@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 
-#define DEFAULT_TTL (30 * WEIR_SECOND)
 #define DEFAULT_KILL_AFTER (5 * WEIR_SECOND)
 /* What the store's end of a lease comes after ours at most, and the time it takes to act. */
 #define MARGIN (2500 * WEIR_MS)
@@ -43,10 +42,8 @@ static int find_command(struct options *options, const char **ret_name, char ***
 }
 
 /* TERM must come after the last renewal that could have helped, and KILL before the end. */
-static int settle_kill_after(struct options *options)
+static int settle_kill_after(struct options *options, weir_time ttl)
 {
-	weir_time ttl = options->ttl ? options->ttl : DEFAULT_TTL;
-
 	if (options->has_kill_after && options->kill_after > ttl / 2)
 		return fail(EXIT_USAGE,
 			    "--kill-after can be half of the TTL at most, so %s here: a longer "
@@ -100,8 +97,8 @@ static int cannot_run(const char *command, int why)
 }
 
 /* With the lease in hand. *ret_keep: the command has left processes behind, and they have it. */
-static int run_under(const struct options *options, struct weir_lease *lease, char **argv,
-		     bool *ret_keep, int *ret_died_of)
+static int run_under(struct options *options, struct weir_lease *lease, char **argv, bool *ret_keep,
+		     int *ret_died_of)
 {
 	struct child child = { .argv = argv, .terminal = terminal_to_hand_over() };
 	struct weir_lease_info info;
@@ -109,6 +106,10 @@ static int run_under(const struct options *options, struct weir_lease *lease, ch
 
 	weir_lease_get(lease, &info);
 	tell_acquired(options, &info);
+	/* Without --ttl it is the store that knows how long a lease lives. */
+	code = settle_kill_after(options, info.ttl);
+	if (code >= 0)
+		return code;
 	/* Where a store can bind it to processes it must: who counts on the permit's staying taken
 	 * while they live would not notice that it does not. */
 	child.bind_fd = weir_lease_bind_fd(lease);
@@ -125,8 +126,8 @@ static int run_under(const struct options *options, struct weir_lease *lease, ch
 	return code;
 }
 
-static int run_in(struct weir_store *store, const struct options *options,
-		  const struct wanted *wanted, char **argv)
+static int run_in(struct weir_store *store, struct options *options, const struct wanted *wanted,
+		  char **argv)
 {
 	struct weir_lease *lease = NULL;
 	int signal = 0;
@@ -151,6 +152,19 @@ static int run_in(struct weir_store *store, const struct options *options,
 	return code;
 }
 
+/* What a lease lasts at most, so that the command has ended by then. Whether that fits. */
+static bool find_max_hold(const struct options *options, weir_time *ret_max_hold)
+{
+	weir_time grace = DEFAULT_KILL_AFTER;
+
+	if (!options->max_hold)
+		return true;
+	if (options->has_kill_after)
+		grace = options->kill_after;
+	return !__builtin_add_overflow(grace, MARGIN, &grace) &&
+	       !__builtin_add_overflow(options->max_hold, grace, ret_max_hold);
+}
+
 int command_run(const struct options *given)
 {
 	struct options options = *given;
@@ -160,12 +174,11 @@ int command_run(const struct options *given)
 	int code;
 
 	code = find_command(&options, &wanted.name, &argv);
-	if (code < 0)
-		code = settle_kill_after(&options);
+	if (code < 0 && options.ttl)
+		code = settle_kill_after(&options, options.ttl);
 	if (code >= 0)
 		return code;
-	if (options.max_hold &&
-	    __builtin_add_overflow(options.max_hold, options.kill_after + MARGIN, &wanted.max_hold))
+	if (!find_max_hold(&options, &wanted.max_hold))
 		return fail(EXIT_USAGE, "--max-hold is too long");
 	code = open_and_hold_signals(&options, &store);
 	return code ? code : run_in(store, &options, &wanted, argv);

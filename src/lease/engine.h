@@ -147,8 +147,9 @@ struct weir__url {
 	struct {
 		const char *name;
 		const char *value;
-	} extra[16];
+	} extra[24];
 	size_t n_extra;
+	bool unclear; /* what look like options may be a part of the rest */
 };
 
 struct weir__engine {

@@ -7,7 +7,7 @@
 #include "base/print.h"
 
 /* What is longer is cut off; the names and paths in it come last for that reason. */
-static WEIR__TLS char sentence[512];
+static WEIR__TLS char sentence[768];
 
 int weir__fail(int error, const char *format, ...)
 {

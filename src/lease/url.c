@@ -2,7 +2,7 @@
  *
  * SCHEME:REST?OPTION=VALUE&... The rest is the engine's, byte by byte: a path may have anything in
  * it but a question mark, and nothing is decoded. Sentences name an option, never its value or the
- * rest, where a password may be. */
+ * rest, where a password may be; nor an option that may be the second half of one. */
 #include "lease/url.h"
 
 #include <errno.h>
@@ -65,27 +65,33 @@ static int take_number(size_t i, const char *value, struct weir__bounds *bounds)
 	return 0;
 }
 
-static int no_such_option(void)
-{
-	return weir__fail(-EINVAL,
-			  "a store's options are min_ttl, max_ttl, default_ttl, max_limit, "
-			  "max_waiting, heartbeat and guard, as in ?min_ttl=100ms&"
-			  "max_limit=20");
-}
-
 static int given_twice(const char *name)
 {
 	return weir__fail(-EINVAL, "the store's option %s is given twice", name);
 }
 
+/* A name that is known to nobody, or that is no name. Where there is a @ behind the question mark,
+ * that may have been a part of a password. */
+static int no_such_option(const struct weir__url *url, const char *name, const char *why)
+{
+	if (url->unclear)
+		return weir__fail(-EINVAL,
+				  "the store's URL has an option that %s; in a name or a "
+				  "password a ? is %%3F",
+				  why);
+	return weir__fail(-EINVAL, "the store's option %.40s %s", name, why);
+}
+
 /* One that may be an engine's own. */
 static int take_extra(const char *name, const char *value, struct weir__url *url)
 {
-	if (value == NULL || url->n_extra == sizeof(url->extra) / sizeof(*url->extra))
-		return no_such_option();
+	if (value == NULL)
+		return no_such_option(url, name, "has no value: NAME=VALUE, with & between two");
+	if (url->n_extra == sizeof(url->extra) / sizeof(*url->extra))
+		return weir__fail(-EINVAL, "the store's URL has too many options");
 	for (size_t i = 0; i < url->n_extra; i++) {
 		if (strcmp(url->extra[i].name, name) == 0)
-			return weir__fail(-EINVAL, "an option of the store is given twice");
+			return no_such_option(url, name, "is given twice");
 	}
 	url->extra[url->n_extra].name = name;
 	url->extra[url->n_extra++].value = value;
@@ -190,6 +196,7 @@ int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text
 	found = strchr(rest, '?');
 	if (found != NULL)
 		*found++ = '\0';
+	url.unclear = found != NULL && strchr(found, '@') != NULL;
 	error = take_options(found, &url);
 	if (error < 0) {
 		weir__free(copy);
@@ -202,15 +209,42 @@ int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text
 	return 0;
 }
 
+static bool is_known(const struct weir__engine *engine, const char *name)
+{
+	const char *const *known = engine->options;
+
+	while (known != NULL && *known != NULL && strcmp(*known, name) != 0)
+		known++;
+	return known != NULL && *known != NULL;
+}
+
+/* Not known to this engine, whose options are said. */
+static int unknown_option(const struct weir__url *url, const struct weir__engine *engine,
+			  const char *name)
+{
+	struct weir__text text;
+	FILE *out = weir__text_open(&text);
+	const char *why;
+	int error;
+
+	if (out == NULL)
+		return weir__fail_plainly(-ENOMEM);
+	weir__print(out, "is not one that %s: has, which are", url->scheme);
+	for (size_t i = 0; i < OPTIONS; i++)
+		weir__print(out, " %s", options[i].name);
+	for (const char *const *own = engine->options; own != NULL && *own != NULL; own++)
+		weir__print(out, " %s", *own);
+	why = weir__text_close(&text);
+	error = why != NULL ? no_such_option(url, name, why) : weir__fail_plainly(-ENOMEM);
+	weir__text_free(&text);
+	return error;
+}
+
 int weir__url_check(const struct weir__url *url, const struct weir__engine *engine)
 {
 	for (size_t i = 0; i < url->n_extra; i++) {
-		const char *const *known = engine->options;
-
-		while (known != NULL && *known != NULL && strcmp(*known, url->extra[i].name) != 0)
-			known++;
-		if (known == NULL || *known == NULL)
-			return no_such_option();
+		if (!is_known(engine, url->extra[i].name))
+			return unknown_option(url, engine, url->extra[i].name);
 	}
 	return 0;
 }

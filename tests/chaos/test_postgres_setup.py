@@ -9,10 +9,12 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 
@@ -42,19 +44,23 @@ def held(url, name):
     return json.loads(out)
 
 
+def administer(sentence):
+    """Runs what a sentence says that somebody runs, as a shell would, for an administrator."""
+    command = re.search(r"runs: (weir store init .*)$", sentence.strip())
+    check(command is not None, f"the sentence has a command in it: {sentence}")
+    check(PASSWORD not in sentence, "no password is shown")
+    done = subprocess.run(["sh", "-c", command.group(1)], text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                          env={"PATH": f"{Path(WEIR).absolute().parent}:{os.environ['PATH']}", "PGUSER": "root",
+                               "PGPASSWORD": PASSWORD})
+    check(done.returncode == 0, f"{command.group(1)}: {done.stderr}")
+
+
 def test_roles(server):
     """A user without rights is told what its administrator must run; after that, it may use the store and no more."""
     url = f"postgres://app:{PASSWORD}@127.0.0.1:{server.port}/postgres"
     code, _, err = weir(url, "ls")
     check(code == 69, f"no schema: {code} {err}")
-    command = re.search(r"runs: weir (store init --grant 'app' --store '([^']*)')", err)
-    check(command is not None, f"the sentence has a command in it: {err}")
-    check(PASSWORD not in err, "no password is shown")
-    # The administrator is known to the server by the socket.
-    code, _, err = weir(server.unix_url, "store", "init", "--grant", "app", "--store",
-                        command.group(2).replace("127.0.0.1:", f"root@/postgres?host={server.directory}&port=")
-                        .replace("/postgres?schema", "&schema"))
-    check(code == 0, f"weir store init: {err}")
+    administer(err)
     check(weir(url, "run", "-n", "a", "true")[0] == 0, "the user may use it now")
     for table in ("semaphore", "holder", "waiter", "store"):
         done = subprocess.run([server.bin / "psql", "-X", "-q", "-c", f"SELECT * FROM weir.{table}", url],
@@ -66,6 +72,47 @@ def test_roles(server):
     server.sql("CREATE ROLE other LOGIN PASSWORD 'x'")
     code, _, err = weir(f"postgres://other:x@127.0.0.1:{server.port}/postgres", "ls")
     check(code == 69 and "--grant 'other'" in err, f"a user who was not let in: {err}")
+
+
+def test_remedies(server):
+    """The command that an administrator is told to run does it, whatever the names are and wherever they come from."""
+    role, database = "We'ird \"$(false)\" %41 &", "My db%? 'x' #&ü"
+    server.sql(f"""CREATE ROLE "{role.replace('"', '""')}" LOGIN PASSWORD '{PASSWORD}'""")
+    server.sql(f'CREATE DATABASE "{database}"')
+    services = server.directory / "services"
+    services.write_text(f"[s]\nhost=127.0.0.1\nport={server.port}\n")
+    user, path = quote(role, safe=""), quote(database, safe="")
+    who, port, directory = f"postgres://{user}:{PASSWORD}@", server.port, server.directory
+    cases = [(f"{who}/{path}?host={directory}&port={port}", {}),
+             (f"{who}/{path}?service=s", {"PGSERVICEFILE": str(services)}),
+             (f"{who}/{path}", {"PGHOST": str(directory), "PGPORT": str(port)}),
+             (f"{who}127.0.0.1:1,127.0.0.1:{port}/{path}", {}),
+             (f"{who}127.0.0.1:{port}/{path}?sslmode=disable", {})]
+    if "::1" in server.addresses:
+        cases.append((f"{who}[::1]:{port}/{path}", {}))
+    for url, environment in cases:
+        code, _, err = weir(url, "ls", environment=environment)
+        check(code == 69 and "no store in the schema weir" in err, f"{url}: {code} {err}")
+        administer(err)
+        code, _, err = weir(url, "run", "-n", "a", "true", environment=environment)
+        check(code == 0, f"{url}: {err}")
+        server.sql("DROP SCHEMA weir CASCADE", database)
+    # Half of a command is worse than none.
+    long = "'" * 63
+    server.sql(f'CREATE ROLE "{long}" LOGIN')
+    server.sql(f'CREATE DATABASE "{"ü" * 31}"')
+    code, _, err = weir(f"postgres://{long}@/{quote('ü' * 31)}?host={directory}&port={port}", "ls")
+    check(code == 69 and err.endswith("somebody who may runs: weir store init there\n"), f"{code} {err}")
+    # Who may not let others in, and who may not migrate.
+    url, other = f"postgres://app:{PASSWORD}@127.0.0.1:{port}/postgres", f"postgres://{user}@/postgres?host={directory}&port={port}"
+    code, _, err = weir(url, "store", "init", "--grant", role)
+    check(code == 69 and "app may not let others use" in err, f"{code} {err}")
+    administer(err)
+    check(weir(other, "ls")[0] == 0, "the one who was named is let in")
+    server.sql("UPDATE weir.store SET version = 0")
+    code, _, err = weir(url, "ls")
+    check(code == 69 and "the schema weir is of version 0" in err and "--grant 'app'" in err, f"{code} {err}")
+    server.sql("UPDATE weir.store SET version = 1")
 
 
 def test_search_path(server):
@@ -152,6 +199,33 @@ def test_hosts(server):
     check(code == 0, err)
 
 
+def test_percent_signs(server):
+    """The values of options are as in libpq's URLs."""
+    directory = str(server.directory).replace("/", "%2F").replace("t", "%74")
+    url = f"postgres://root@/postgres?host={directory}&port=%3{str(server.port)[0]}{str(server.port)[1:]}"
+    code, _, err = weir(url, "ls")
+    check(code == 0, f"a socket's directory with percent signs: {err}")
+    for value in ("%", "%2", "%2x", "a%00b"):
+        code, _, err = weir(f"postgres:///postgres?host={value}", "ls")
+        check(code == 64 and "option host" in err, f"{value}: {code} {err}")
+    role = "one & two? 100%41"
+    server.sql(f'CREATE ROLE "{role}"')
+    code, _, err = weir(server.unix_url, "store", "init", "--grant", role)
+    check(code == 0, f"any role can be let in: {err}")
+    check(server.sql(f"SELECT has_schema_privilege('{role}', 'weir', 'USAGE')").strip() == "t", "and is")
+
+
+def test_options(server):
+    """What cannot be meant is refused before a server is asked, and what there is instead is said."""
+    for option, words in (("sslmod=require", "option sslmod is sslmode reaper_batch"), ("sslmode=bogus", "sslmode verify-full"),
+                          ("port=99999", "port 65535"), ("port=1,2x", "port"), ("port=0", "port"), ("port=", ""),
+                          ("direct=h:99999", "direct 65535")):
+        code, _, err = weir(f"{server.unix_url.split('&')[0]}&attempts=1&{option}", "ls")
+        check(code == (64 if words else 69) and all(word in err for word in words.split()), f"{option}: {code} {err}")
+    code, _, err = weir(f"postgres://app:{PASSWORD}@127.0.0.1:65536/postgres", "ls")
+    check(code == 64 and "65535" in err and PASSWORD not in err, f"{code} {err}")
+
+
 def test_versions(server):
     """A schema of a newer version is left alone; another schema is another store."""
     server.sql("UPDATE weir.store SET version = 99")
@@ -162,6 +236,10 @@ def test_versions(server):
     check(weir(other, "limit", "x", "3")[0] == 0, "another schema is made")
     check(weir(server.unix_url, "limit", "x")[0] != 0, "and shares nothing")
     check(weir(server.unix_url + '&schema=a"b', "ls")[0] == 64, "a schema's name is checked")
+    for word in "user", "order", "table", "select", "none", "left", "between":
+        code, _, err = weir(f"{server.unix_url}&schema={word}", "ls")
+        check(code == 64 and f"such as {word}" in err, f"a word of SQL's: {code} {err}")
+    check(weir(server.unix_url + "&schema=data", "ls")[0] == 0, "some words can be names")
 
 
 def test_views(server):
@@ -303,16 +381,31 @@ def test_promotion(server, directory):
         replica.stop()
 
 
+def use_v6(server):
+    """Where this host has it."""
+    server.addresses = ["127.0.0.1"]
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            server.addresses.append("::1")
+    except OSError:
+        return
+    server.options.append("listen_addresses=" + ",".join(server.addresses))
+    with open(server.data / "pg_hba.conf", "a", encoding="ascii") as file:
+        file.write("host all all ::1/128 scram-sha-256\n")
+
+
 def main():
     need_postgres()
     with new_directory() as directory:
         server = Server(directory)
         try:
             server.create()
+            use_v6(server)
             server.start()
-            server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_search_path, test_secrets, test_hosts, test_versions, test_views, test_growth, test_lock, test_restart,
-                         test_lax_restart):
+            server.sql(f"ALTER ROLE root PASSWORD '{PASSWORD}'; CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; "
+                       "REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
+            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_options, test_hosts, test_versions,
+                         test_views, test_growth, test_lock, test_restart, test_lax_restart):
                 test(server)
                 print("ok", test.__name__, flush=True)
             test_promotion(server, directory)

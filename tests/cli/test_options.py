@@ -25,6 +25,19 @@ def test_help_fits_a_screen(weir):
         check(weir.run("help", command)[1] == text, "weir help CMD is the same")
 
 
+def test_options_of_a_store(weir):
+    """What is wrong with an option is said of that one, with what there is instead; never a part of a password"""
+    path = weir.path("x.db")
+    for option, words in (("mx_ttl=1s", ["option mx_ttl", "sqlite: has", "max_ttl"]),
+                          ("max_ttl=1s&colour", ["option colour", "no value"]),
+                          ("a=1&a=2", ["option a", "twice"]), ("max_ttl=1s&max_ttl=2s", ["option max_ttl", "twice"])):
+        code, _, err = weir.run("ls", "--store", f"sqlite:{path}?{option}")
+        check(code == 64 and all(word in err for word in words), "the option is named", option, err)
+    for option in "ret=x@h/1", "ret@h/1", "ret=1&ret=2@h":
+        code, _, err = weir.run("ls", "--store", f"sqlite:sec?{option}")
+        check(code == 64 and "ret" not in err and "sec" not in err and "%3F" in err, "but no password", option, err)
+
+
 def test_help_manual_and_completions_agree(weir):
     docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../man/weir.1.in")

@@ -247,6 +247,19 @@ def test_kill_after_beyond_all_bounds(weir):
     check(code == 64 and "15s" in err, "what is allowed is said", code, err)
 
 
+def test_ttl_of_the_store(weir):
+    """A command runs to its end, however long a lease of the store lives without --ttl"""
+    store = f"sqlite:{weir.path('ttl.db')}"
+    for option in ("default_ttl=5s", "default_ttl=4s", "max_ttl=1s"):
+        code, out, err = weir.run("run", "--store", f"{store}?{option}", "a", "sh", "-c", "sleep 0.1; echo ran")
+        check(code == 0 and out == "ran\n" and err == "", "it runs to its end", option, code, err)
+    check(weir.run("run", "--store", f"{store}?default_ttl=1m", "-k", "20s", "a", "true")[0] == 0,
+          "--kill-after may be more where leases live long")
+    code, out, err = weir.run("run", "--store", f"{store}?max_ttl=4s", "-k", "3s", "a", "echo", "ran")
+    check(code == 64 and out == "" and "2s" in err, "and must be less where they do not", code, err)
+    check(weir.run("run", "-n", "--store", store, "a", "true")[0] == 0, "the permit is returned")
+
+
 def test_umask_that_takes_everything(weir):
     """Section 7: 0600 in 0700, so that the next process can open it, whatever the umask is"""
     binary = [weir.binary, "run", "--store", f"sqlite:{weir.path('own/weir.db')}", "a", "true"]

@@ -24,13 +24,18 @@ static struct postgres *pg_of_ear(struct weir__pg_wire *wire)
 
 /* ---- questions before the first -------------------------------------------------------------- */
 
+/* A word of SQL's cannot be the name of a schema everywhere; only the server knows all of them. Who
+ * finds a schema need not ask. */
 static const char facts[] =
 	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery()::int,"
 	" pg_catalog.current_setting('server_version_num'), current_user,"
-	" pg_catalog.current_database(), (SELECT count(*) FROM pg_catalog.pg_class c"
+	" pg_catalog.current_database(), f.tables, CASE f.tables WHEN 0 THEN"
+	" (SELECT count(*) FROM pg_catalog.pg_get_keywords() k"
+	" WHERE k.word = $1 AND k.catcode <> 'U') ELSE 0 END"
+	" FROM (SELECT count(*) AS tables FROM pg_catalog.pg_class c"
 	" JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-	" WHERE n.nspname = $1 AND c.relname = 'store')";
-enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, FACTS };
+	" WHERE n.nspname = $1 AND c.relname = 'store') f";
+enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, IS_WORD, FACTS };
 
 static void ask(struct postgres *pg, enum hello what, const char *text, const char *value)
 {
@@ -62,10 +67,12 @@ static void ask_version(struct postgres *pg)
 	ask(pg, HELLO_VERSION, text, NULL);
 }
 
-static void init(struct postgres *pg, int version)
+/* found: the version of what is there, -1: nothing. */
+static void init(struct postgres *pg, int found)
 {
-	char *script = weir__pg_script(pg->schema, version);
+	char *script = weir__pg_script(pg->schema, found < 0 ? 0 : found);
 
+	pg->found = found;
 	if (script == NULL) {
 		weir__server_lost(&pg->primary, "there is no memory");
 		return;
@@ -76,41 +83,48 @@ static void init(struct postgres *pg, int version)
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
-/* The command that an administrator runs. */
-static void write_remedy(const struct postgres *pg, char *text, size_t size)
+static char *say_forbidden(const struct postgres *pg, const char *remedy)
 {
-	const char *host = weir__pg_address_get(&pg->address, "host");
-	const char *port = weir__pg_address_get(&pg->address, "port");
-	char place[300];
+	switch (pg->hello) {
+	case HELLO_INIT:
+		if (pg->found >= 0)
+			return weir__format_new("the schema %s is of version %d, version %d is "
+						"needed, and %s may not migrate it; its owner "
+						"runs: %s",
+						pg->schema, pg->found, WEIR__PG_VERSION, pg->user,
+						remedy);
+		return weir__format_new("there is no store in the schema %s, and %s may not make "
+					"it; somebody who may runs: %s",
+					pg->schema, pg->user, remedy);
+	case HELLO_ADMIT:
+		return weir__format_new("%s may not let others use the schema %s; its owner runs: "
+					"%s",
+					pg->user, pg->schema, remedy);
+	default:
+		return weir__format_new("%s may not use the schema %s; its owner runs: %s",
+					pg->user, pg->schema, remedy);
+	}
+}
 
-	if (host == NULL)
-		weir__format(place, sizeof(place), "postgres:///%s?", pg->database);
-	else if (host[0] == '/')
-		weir__format(place, sizeof(place), "postgres:///%s?host=%s&port=%s&", pg->database,
-			     host, port != NULL ? port : "5432");
-	else
-		weir__format(place, sizeof(place), "postgres://%s:%s/%s?", host,
-			     port != NULL ? port : "5432", pg->database);
-	weir__format(text, size, "weir store init --grant '%s' --store '%sschema=%s'", pg->user,
-		     place, pg->schema);
+static void forbid(struct postgres *pg)
+{
+	char *remedy = weir__pg_remedy(pg);
+	char *why = remedy != NULL ? say_forbidden(pg, remedy) : NULL;
+
+	weir__server_give_up(&pg->primary, -EHOSTUNREACH, why != NULL ? why : "there is no memory");
+	weir__free(why);
+	weir__free(remedy);
 }
 
 static void refuse_hello(struct postgres *pg, const PGresult *result)
 {
 	const char *code = weir__pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	char said[WHY_SIZE / 2], remedy[WHY_SIZE / 2], why[WHY_SIZE];
+	char said[WHY_SIZE / 2];
 
 	weir__pg_quote(pg, result, said, sizeof(said));
-	write_remedy(pg, remedy, sizeof(remedy));
 	switch (weir__pg_fault_of(code)) {
 	case WEIR__PG_FORBIDDEN:
-		weir__format(why, sizeof(why),
-			     pg->hello == HELLO_INIT ?
-				     "there is no schema %s, and %s may not make it; somebody who "
-				     "may runs: %s" :
-				     "%2$s may not use the schema %1$s; its owner runs: %3$s",
-			     pg->schema, pg->user, remedy);
-		weir__server_give_up(&pg->primary, -EHOSTUNREACH, why);
+		forbid(pg);
 		break;
 	case WEIR__PG_NEVER_EVER:
 		/* Two who make the schema at the same time: the second finds it made. */
@@ -145,8 +159,13 @@ static void hear_facts(struct postgres *pg, const PGresult *result)
 		weir__server_give_up(&pg->primary, -EHOSTUNREACH, why);
 	} else if (atoi(value(result, IS_REPLICA)) != 0) {
 		weir__server_lost(&pg->primary, "it is a replica; its primary is needed");
+	} else if (atoi(value(result, IS_WORD)) != 0) {
+		weir__format(why, sizeof(why),
+			     "the store's option schema must not be a word of SQL's, such as %s",
+			     pg->schema);
+		weir__server_give_up(&pg->primary, -EINVAL, why);
 	} else if (atoi(value(result, HAS_SCHEMA)) == 0) {
-		init(pg, 0);
+		init(pg, -1);
 	} else {
 		ask_version(pg);
 	}

@@ -27,11 +27,13 @@
 	X(PQgetlength)          \
 	X(PQgetResult)          \
 	X(PQgetvalue)           \
+	X(PQhost)               \
 	X(PQisBusy)             \
 	X(PQnfields)            \
 	X(PQnotifies)           \
 	X(PQntuples)            \
 	X(PQpipelineSync)       \
+	X(PQport)               \
 	X(PQresultErrorField)   \
 	X(PQresultStatus)       \
 	X(PQsendPrepare)        \

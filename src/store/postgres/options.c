@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/print.h"
 #include "store/postgres/postgres.h"
+#include "store/postgres/words.h"
 
 const char *const weir__pg_options[] = {
 	"schema",
@@ -72,12 +73,58 @@ static const char *set_commit(struct postgres *pg, const char *value)
 		       "must be on, off, local, remote_write or remote_apply";
 }
 
+/* One, or several with commas between; an empty one is the usual one. */
+static bool are_ports(const char *ports)
+{
+	while (true) {
+		size_t size = strcspn(ports, ",");
+		uint32_t number;
+		char one[8];
+
+		if (size >= sizeof(one))
+			return false;
+		weir__format(one, sizeof(one), "%.*s", (int)size, ports);
+		if (size != 0 && weir__number_parse(one, 1, 65535, &number) < 0)
+			return false;
+		if (ports[size] == '\0')
+			return true;
+		ports += size + 1;
+	}
+}
+
+static bool is_sslmode(const char *mode)
+{
+	static const char *const known[] = { "disable", "allow",     "prefer",
+					     "require", "verify-ca", "verify-full" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(mode, known[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What libpq would find out only when it connects, and call a failure of that. */
+static int check_address(const struct weir__pg_address *address, char **ret_error)
+{
+	const char *port = weir__pg_address_get(address, "port");
+	const char *mode = weir__pg_address_get(address, "sslmode");
+
+	if (port != NULL && !are_ports(port))
+		*ret_error = weir__format_new("the store's port must be a number from 1 to 65535");
+	else if (mode != NULL && !is_sslmode(mode))
+		*ret_error = weir__format_new("the store's option sslmode must be disable, allow, "
+					      "prefer, require, verify-ca or verify-full");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static const char *set_direct(struct postgres *pg, const char *value)
 {
 	const char *colon = strrchr(value, ':');
 
-	if (value[0] == '\0' || colon == value)
-		return "must be HOST:PORT, or DIRECTORY:PORT of a socket";
+	if (value[0] == '\0' || colon == value || (colon != NULL && !are_ports(colon + 1)))
+		return "must be HOST:PORT, or DIRECTORY:PORT of a socket, with a port up to 65535";
 	free(pg->direct_host);
 	pg->direct_host = strndup(value, colon != NULL ? (size_t)(colon - value) : strlen(value));
 	free(pg->direct_port);
@@ -141,24 +188,31 @@ static bool is_own(const char *name)
 	return false;
 }
 
+static int set_one(struct postgres *pg, const char *name, const char *value, char **ret_error)
+{
+	const char *why = "has a % without the two digits of a byte";
+	char *decoded = NULL;
+	int error = weir__pg_decode(value, &decoded);
+
+	if (error == 0 && is_own(name)) {
+		why = set_option(pg, name, decoded);
+		error = why != NULL ? -EINVAL : 0;
+	} else if (error == 0) {
+		error = weir__pg_address_set(&pg->address, name, decoded);
+	}
+	if (error == -EINVAL)
+		*ret_error = weir__format_new("the store's option %s %s", name, why);
+	free(decoded);
+	return error;
+}
+
 static int set_all(struct postgres *pg, const struct weir__url *url, char **ret_error)
 {
-	for (size_t i = 0; i < url->n_extra; i++) {
-		const char *name = url->extra[i].name, *why = NULL;
-		int error = 0;
+	int error = 0;
 
-		if (is_own(name))
-			why = set_option(pg, name, url->extra[i].value);
-		else
-			error = weir__pg_address_set(&pg->address, name, url->extra[i].value);
-		if (why != NULL) {
-			*ret_error = weir__format_new("the store's option %s %s", name, why);
-			return -EINVAL;
-		}
-		if (error < 0)
-			return error;
-	}
-	return 0;
+	for (size_t i = 0; i < url->n_extra && error == 0; i++)
+		error = set_one(pg, url->extra[i].name, url->extra[i].value, ret_error);
+	return error;
 }
 
 static int set_keyword(struct postgres *pg, const char *keyword, long long number)
@@ -263,6 +317,8 @@ int weir__pg_read_url(struct postgres *pg, const struct weir__url *url, char **r
 					      "for @ / ? in a password, and this is not");
 	if (error == 0)
 		error = set_all(pg, url, ret_error);
+	if (error == 0)
+		error = check_address(&pg->address, ret_error);
 	pg->address.has_sslmode = weir__pg_address_get(&pg->address, "sslmode") != NULL ||
 				  getenv("PGSSLMODE") != NULL;
 	if (error == 0)

@@ -19,8 +19,9 @@
  * itself is.
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
- * up and go down), heard.c (answers and notifications), survey.c (listings), ask.c (when to send
- * what), question.c (how), retry.c (connections that fail). */
+ * up and go down), remedy.c (what to do for those who may not), heard.c (answers and
+ * notifications), survey.c (listings), ask.c (when to send what), question.c (how), retry.c
+ * (connections that fail). */
 #ifndef WEIR_STORE_POSTGRES_POSTGRES_H
 #define WEIR_STORE_POSTGRES_POSTGRES_H
 
@@ -87,6 +88,7 @@ struct postgres {
 	struct weir__pg_wire ear;
 	enum hello hello;
 	PGresult *greeting; /* the last answer to it so far */
+	int found;          /* the version of the schema that is being migrated; -1: made */
 	char user[128];     /* as the server knows us, and where we are */
 	char database[128];
 	bool pooled; /* somebody stands between us and the server */
@@ -150,6 +152,9 @@ void weir__pg_input(struct postgres *pg);
 void weir__pg_notifications(struct postgres *pg, const struct weir__pg_wire *wire);
 /* The server's words about an error, as far as they can be shown. */
 void weir__pg_quote(struct postgres *pg, const PGresult *result, char *why, size_t size);
+
+/* remedy.c: the command that lets whoever was refused in, for weir__free. NULL: no memory. */
+char *weir__pg_remedy(const struct postgres *pg);
 
 /* hello.c */
 extern const struct weir__pg_owner weir__pg_mouth;
