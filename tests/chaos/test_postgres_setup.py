@@ -266,6 +266,31 @@ def test_lax_restart(server):
     check(time.monotonic() - started > 1, "after a while")
 
 
+def fence_of(url, *arguments):
+    """Of a lease that is given back at once."""
+    code, out, err = weir(url, "run", "-q", *arguments, "sh", "-c", "echo $WEIR_FENCE")
+    check(code == 0, f"{arguments}: {err}")
+    return int(out)
+
+
+def test_backup(server):
+    """What was granted since a dump was made is lost when that is restored: nobody is granted while it may live, and
+    no fence comes again."""
+    url = server.unix_url + "&schema=saved"
+    dump = server.directory / "dump.sql"
+    check(fence_of(url, "-j", "1", "--ttl", "3s", "b") == 1, "the first fence")
+    dump.write_text(run([server.bin / "pg_dump", "-h", server.directory, "-p", server.port, "-U", "root", "-n", "saved",
+                         "postgres"]))
+    check([fence_of(url, "--ttl", "3s", "b") for _ in range(3)] == [2, 3, 4], "three more")
+    check(weir(url, "acquire", "--ttl", "3s", "b")[0] == 0, "and one that is held")
+    server.sql("DROP SCHEMA saved CASCADE")
+    run([server.bin / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", server.directory, "-p", server.port, "-U", "root",
+         "-f", dump, "postgres"])
+    check(weir(url, "run", "-n", "--ttl", "3s", "b", "true")[0] == 75, "nobody is granted at once")
+    check(weir(url, "run", "-n", "-j", "1", "--ttl", "3s", "unheard-of", "true")[0] == 75, "nor under a name that is new")
+    check(fence_of(url, "-w", "20s", "--ttl", "3s", "b") > 5, "and later, the fence has not gone back")
+
+
 def test_promotion(server, directory):
     """A replica that took over may not know every lease: nobody is granted until the longest TTL is over."""
     check(weir(server.unix_url, "acquire", "-j", "2", "--ttl", "4s", "p")[0] == 0, "acquired")
@@ -298,7 +323,7 @@ def main():
             server.start()
             server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
             for test in (test_roles, test_search_path, test_secrets, test_versions, test_views, test_growth, test_lock, test_restart,
-                         test_lax_restart):
+                         test_lax_restart, test_backup):
                 test(server)
                 print("ok", test.__name__, flush=True)
             test_promotion(server, directory)

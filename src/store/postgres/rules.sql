@@ -3,16 +3,17 @@
 -- These functions are given the row of a semaphore, which is locked, and return it changed; whoever called writes it
 -- back. Nobody but the schema's owner may call them; the operations in verbs.sql do, with their search_path.
 
--- Which server this is, in words: one that has been promoted has another timeline. What it may have lost besides, in a
--- crash, shows in the second word, if the third one says that commits do not wait for the disk. (One that does wait
--- takes all earlier ones with it.)
+-- Which server this is, in words: one that has been promoted has another timeline; tables that were made of a backup, or
+-- a copy of the database, are others. What it may have lost besides, in a crash, shows in the second word, if the third
+-- one says that commits do not wait for the disk. (One that does wait takes all earlier ones with it.)
 CREATE OR REPLACE FUNCTION @schema@.whereabouts() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	identity text;
 	incarnation_ uuid;
 BEGIN
-	SELECT system_identifier || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
-	INTO identity FROM pg_control_system();
+	SELECT concat_ws(':', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), d.oid,
+		'@schema@.store'::regclass::oid)
+	INTO identity FROM pg_control_system(), pg_database d WHERE d.datname = current_database();
 	SELECT id INTO incarnation_ FROM incarnation;
 	IF NOT FOUND THEN
 		INSERT INTO incarnation DEFAULT VALUES ON CONFLICT DO NOTHING;
