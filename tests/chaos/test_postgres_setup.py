@@ -294,22 +294,40 @@ def test_backup(server):
 def test_promotion(server, directory):
     """A replica that took over may not know every lease: nobody is granted until the longest TTL is over."""
     check(weir(server.unix_url, "acquire", "-j", "2", "--ttl", "4s", "p")[0] == 0, "acquired")
+    # Of which it has heard less: of no lease but one's, and of none.
+    heard, unheard = "&schema=heard", "&schema=unheard"
+    check(fence_of(server.unix_url + heard, "-j", "1", "--ttl", "4s", "old") == 1, "the first fence")
+    for schema in heard, unheard:
+        check(weir(server.unix_url + schema, "limit", "idle", "1")[0] == 0, "a name that has had no lease")
     replica = Server(directory, data="replica")
     replica.follow(server.port)
     try:
         replica.start()
         code, _, err = weir(replica.unix_url + "&attempts=1", "ls")
         check(code == 69 and "replica" in err, f"a replica is not asked: {err}")
+        replica.stop(signal.SIGINT)
+        check([fence_of(server.unix_url + heard, "-j", "1", "--ttl", "4s", "young") for _ in range(3)] == [1, 2, 3],
+              "three fences of which it will not hear")
         server.stop(signal.SIGKILL)
+        replica.start()
         run([server.bin / "pg_ctl", "promote", "-w", "-D", replica.data])
         started = time.monotonic()
         check(weir(replica.unix_url, "run", "-n", "p", "true")[0] == 75, "nobody is granted at once")
+        for schema in heard, unheard:
+            for name in "idle", "young":
+                check(weir(replica.unix_url + schema, "run", "-n", "-j", "1", "--ttl", "4s", name, "true")[0] == 75,
+                      f"nor under {name} of {schema}")
+        check(replica.sql("SELECT name FROM unheard.status WHERE closed_until BETWEEN now() + interval '20 s' AND now() + "
+                          "interval '30 s' ORDER BY name").split() == ["idle", "young"], "for as long as one lives by default")
         check(weir(replica.unix_url, "run", "-n", "-j", "1", "brand-new", "true")[0] == 75,
               "nor under a name that is new")
         check(weir(replica.unix_url + "&failover=continue", "run", "-n", "-j", "1", "newer", "true")[0] == 0,
               "unless somebody knows better")
         check(weir(replica.unix_url, "run", "-w", "30s", "p", "true")[0] == 0, "but when it is over")
         check(time.monotonic() - started > 2, "and not before")
+        for name in "young", "younger":
+            check(fence_of(replica.unix_url + heard, "-w", "20s", "-j", "1", "--ttl", "4s", name) > 3,
+                  f"the fence of {name} has not gone back")
     finally:
         replica.stop()
 

@@ -30,6 +30,13 @@ BEGIN
 	END IF;
 END $$;
 
+-- How long a lease may live that another server has granted under a name that is not known to have had any here: as long
+-- as any that is known of, or else the default_ttl of stores.
+CREATE OR REPLACE FUNCTION @schema@.longest_known() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN coalesce((SELECT max(longest) FROM whole WHERE longest > 0), 30000000);
+END $$;
+
 -- The server's clock.
 CREATE OR REPLACE FUNCTION @schema@.clock() RETURNS bigint LANGUAGE sql AS $$
 	SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint
@@ -241,18 +248,23 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.whole, now bigint, p_server text, caution bigint, most bigint)
 RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
+DECLARE
+	is_other boolean;
+	life bigint;
 BEGIN
 	IF p_server IS NULL THEN
 		p_server := whereabouts();
 	END IF;
 	IF h.server <> p_server THEN
-		IF split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1)
+		is_other := split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1);
+		IF is_other
 			OR (split_part(h.server, ' ', 3) = 'lax' AND split_part(h.server, ' ', 2) <> split_part(p_server, ' ', 2))
 		THEN
 			-- L2: past any that was lost, for none has taken less than a microsecond.
 			h.fence := greatest(h.fence, now);
-			IF caution >= 0 AND h.longest > 0 THEN
-				h.closed := greatest(h.closed, now + h.longest);
+			life := CASE WHEN is_other AND h.longest = 0 THEN longest_known() ELSE h.longest END;
+			IF caution >= 0 AND life > 0 THEN
+				h.closed := greatest(h.closed, now + life);
 			END IF;
 		END IF;
 		PERFORM keep(p_server); -- that from now on something may be lost
@@ -361,15 +373,16 @@ DECLARE
 	reading bigint := clock();
 BEGIN
 	IF p_server IS NULL THEN
-		p_server := whereabouts();
+		-- Nor has whoever asks noticed, then, that it is another one.
+		SELECT server INTO p_server FROM hello();
 	END IF;
 	PERFORM keep(p_server);
-	INSERT INTO semaphore (name, seen, terms, state)
-	SELECT p_name, to_timestamp(reading / 1e6), CASE WHEN c.closed = 0 THEN '' END,
+	INSERT INTO semaphore (name, seen, fence, terms, state)
+	SELECT p_name, to_timestamp(reading / 1e6), s.floor, CASE WHEN c.closed = 0 THEN '' END,
 		ROW(p_server, p_permits, 0, c.closed, 0, 0, 0, 0, 0, 0, 4611686018427387904, 0, 0, 0, 0, 0, NULL)::state
 	FROM store s, LATERAL (SELECT CASE WHEN caution > 0 THEN reading + caution
 		-- If the clock was set back since, not for longer than that.
-		WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + (SELECT max(longest) FROM whole))
+		WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + longest_known())
 		ELSE 0 END AS closed) c
 	ON CONFLICT DO NOTHING;
 	RETURN FOUND;

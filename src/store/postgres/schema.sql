@@ -19,6 +19,7 @@ CREATE TABLE @schema@.store (
 	version integer NOT NULL,
 	identity text NOT NULL, -- of the server that spoke last for the store
 	closed bigint NOT NULL DEFAULT 0, -- until then, a name that is new may have been known to another server
+	floor bigint NOT NULL DEFAULT 0, -- the fences of a name that is new begin above, for the same reason
 	reaped bigint NOT NULL DEFAULT 0 -- when somebody last looked for what is over
 );
 
