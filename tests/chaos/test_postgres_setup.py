@@ -36,10 +36,10 @@ def weir(url, *arguments, environment=None):
     return done.returncode, done.stdout, done.stderr
 
 
-def held(url, name):
+def shown(url, name):
     code, out, err = weir(url, "show", "--json", name)
     check(code == 0, err)
-    return json.loads(out)
+    return json.loads(out)[0]
 
 
 def test_roles(server):
@@ -328,6 +328,13 @@ def test_promotion(server, directory):
         for name in "young", "younger":
             check(fence_of(replica.unix_url + heard, "-w", "20s", "-j", "1", "--ttl", "4s", name) > 3,
                   f"the fence of {name} has not gone back")
+        grants = {"old": 2, "young": 1, "younger": 1}
+        check(fence_of(replica.unix_url + heard, "-w", "20s", "--ttl", "4s", "old") > 1, "nor has that of one it knew")
+        seen = {name: counted["granted_at_once"] + counted["granted_after_wait"]
+                for name in grants for counted in [shown(replica.unix_url + heard, name)]}
+        check(seen == grants, f"the jump counts as grants: {seen}")
+        seen = replica.sql("SELECT name, granted_at_once + granted_after_wait FROM heard.status ORDER BY name").split()
+        check(seen == ["idle|0", *(f"{name}|{count}" for name, count in grants.items())], f"nor in the view: {seen}")
     finally:
         replica.stop()
 

@@ -62,7 +62,7 @@ BEGIN
 		p_terms := coalesce(h.good, '');
 	END IF;
 	UPDATE semaphore SET state = ROW(h.server, h.permits, h.longest, h.closed, h.wary, h.ahead, h.low, (state).taken, h.ticket,
-			h.front, h.first, h.after_wait, h.refused, h.expired, h.renewals_failed, h.slowest, h.good)::state,
+			h.front, h.first, h.skipped, h.after_wait, h.refused, h.expired, h.renewals_failed, h.slowest, h.good)::state,
 		slots = h.slots, terms = p_terms,
 		weight = CASE WHEN p_terms <> '' THEN split_part(p_terms, ' ', 2)::integer END,
 		ttl = CASE WHEN p_terms <> '' THEN split_part(p_terms, ' ', 3)::bigint * interval '1 microsecond' END,
@@ -261,6 +261,7 @@ BEGIN
 			OR (split_part(h.server, ' ', 3) = 'lax' AND split_part(h.server, ' ', 2) <> split_part(p_server, ' ', 2))
 		THEN
 			-- L2: past any that was lost, for none has taken less than a microsecond.
+			h.skipped := h.skipped + greatest(now - h.fence, 0);
 			h.fence := greatest(h.fence, now);
 			life := CASE WHEN is_other AND h.longest = 0 THEN longest_known() ELSE h.longest END;
 			IF caution >= 0 AND life > 0 THEN
@@ -379,7 +380,7 @@ BEGIN
 	PERFORM keep(p_server);
 	INSERT INTO semaphore (name, seen, fence, terms, state)
 	SELECT p_name, to_timestamp(reading / 1e6), s.floor, CASE WHEN c.closed = 0 THEN '' END,
-		ROW(p_server, p_permits, 0, c.closed, 0, 0, 0, 0, 0, 0, 4611686018427387904, 0, 0, 0, 0, 0, NULL)::state
+		ROW(p_server, p_permits, 0, c.closed, 0, 0, 0, 0, 0, 0, 4611686018427387904, s.floor, 0, 0, 0, 0, 0, NULL)::state
 	FROM store s, LATERAL (SELECT CASE WHEN caution > 0 THEN reading + caution
 		-- If the clock was set back since, not for longer than that.
 		WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + longest_known())

@@ -340,7 +340,7 @@ BEGIN
 	END IF;
 	RETURN QUERY SELECT * FROM (
 	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, (SELECT count(*) FROM lease l WHERE l.name = p_name), s.waiting, s.fence,
-		s.fence - s.after_wait, s.after_wait, s.refused, s.expired, s.renewals_failed,
+		s.fence - s.skipped - s.after_wait, s.after_wait, s.refused, s.expired, s.renewals_failed,
 		greatest(s.slowest, (SELECT max(microseconds(wait)) FROM unnest(s.waits) wait))] AS numbers,
 		NULL::uuid, NULL::text, NULL::text
 	FROM whole s WHERE s.name = p_name
