@@ -150,6 +150,24 @@ def test_versions(server):
     check(weir(server.unix_url + '&schema=a"b', "ls")[0] == 64, "a schema's name is checked")
 
 
+def test_own_schema(server):
+    """A schema with somebody else's things in it is left alone. An empty one will do."""
+    server.sql("CREATE SCHEMA shop; GRANT USAGE ON SCHEMA shop TO app; "
+               "CREATE FUNCTION shop.price() RETURNS integer LANGUAGE sql AS 'SELECT 42'; "
+               "CREATE SCHEMA stock; CREATE TABLE stock.item (); CREATE SCHEMA kinds; CREATE TYPE kinds.kind AS ENUM ('a'); "
+               "CREATE SCHEMA vacant")
+    for schema in "shop", "stock", "kinds":
+        code, _, err = weir(server.unix_url, "store", "init", "--store", f"{server.unix_url}&schema={schema}")
+        check(code != 0 and schema in err and "something else in it" in err and "schema=" in err, f"{code} {err}")
+    done = subprocess.run([server.bin / "psql", "-X", "-q", "-A", "-t", "-c", "SELECT shop.price()", server.tcp_url],
+                          text=True, capture_output=True)
+    check(done.stdout.strip() == "42", f"and what was allowed is: {done.stderr}")
+    check(weir(server.unix_url + "&schema=vacant", "limit", "x", "3")[0] == 0, "an empty schema is used")
+    for schema in "public", "information_schema":
+        code, _, err = weir(f"{server.unix_url}&schema={schema}", "ls")
+        check(code == 64 and schema in err, f"{schema}: {code} {err}")
+
+
 def test_views(server):
     """Whoever operates a server sees in SQL who holds and who waits."""
     url = server.unix_url
@@ -347,8 +365,8 @@ def main():
             server.create()
             server.start()
             server.sql(f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_search_path, test_secrets, test_versions, test_views, test_growth, test_lock, test_restart,
-                         test_lax_restart, test_backup):
+            for test in (test_roles, test_search_path, test_secrets, test_versions, test_own_schema, test_views, test_growth,
+                         test_lock, test_restart, test_lax_restart, test_backup):
                 test(server)
                 print("ok", test.__name__, flush=True)
             test_promotion(server, directory)
