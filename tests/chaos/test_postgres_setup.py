@@ -38,10 +38,10 @@ def weir(url, *arguments, environment=None):
     return done.returncode, done.stdout, done.stderr
 
 
-def held(url, name):
+def shown(url, name):
     code, out, err = weir(url, "show", "--json", name)
     check(code == 0, err)
-    return json.loads(out)
+    return json.loads(out)[0]
 
 
 def administer(sentence):
@@ -242,6 +242,24 @@ def test_versions(server):
     check(weir(server.unix_url + "&schema=data", "ls")[0] == 0, "some words can be names")
 
 
+def test_own_schema(server):
+    """A schema with somebody else's things in it is left alone. An empty one will do."""
+    server.sql("CREATE SCHEMA shop; GRANT USAGE ON SCHEMA shop TO app; "
+               "CREATE FUNCTION shop.price() RETURNS integer LANGUAGE sql AS 'SELECT 42'; "
+               "CREATE SCHEMA stock; CREATE TABLE stock.item (); CREATE SCHEMA kinds; CREATE TYPE kinds.kind AS ENUM ('a'); "
+               "CREATE SCHEMA vacant")
+    for schema in "shop", "stock", "kinds":
+        code, _, err = weir(server.unix_url, "store", "init", "--store", f"{server.unix_url}&schema={schema}")
+        check(code != 0 and schema in err and "something else in it" in err and "schema=" in err, f"{code} {err}")
+    done = subprocess.run([server.bin / "psql", "-X", "-q", "-A", "-t", "-c", "SELECT shop.price()", server.tcp_url],
+                          text=True, capture_output=True)
+    check(done.stdout.strip() == "42", f"and what was allowed is: {done.stderr}")
+    check(weir(server.unix_url + "&schema=vacant", "limit", "x", "3")[0] == 0, "an empty schema is used")
+    for schema in "public", "information_schema":
+        code, _, err = weir(f"{server.unix_url}&schema={schema}", "ls")
+        check(code == 64 and schema in err, f"{schema}: {code} {err}")
+
+
 def test_views(server):
     """Whoever operates a server sees in SQL who holds and who waits."""
     url = server.unix_url
@@ -358,25 +376,75 @@ def test_lax_restart(server):
     check(time.monotonic() - started > 1, "after a while")
 
 
+def fence_of(url, *arguments):
+    """Of a lease that is given back at once."""
+    code, out, err = weir(url, "run", "-q", *arguments, "sh", "-c", "echo $WEIR_FENCE")
+    check(code == 0, f"{arguments}: {err}")
+    return int(out)
+
+
+def test_backup(server):
+    """What was granted since a dump was made is lost when that is restored: nobody is granted while it may live, and
+    no fence comes again."""
+    url = server.unix_url + "&schema=saved"
+    dump = server.directory / "dump.sql"
+    check(fence_of(url, "-j", "1", "--ttl", "3s", "b") == 1, "the first fence")
+    dump.write_text(run([server.bin / "pg_dump", "-h", server.directory, "-p", server.port, "-U", "root", "-n", "saved",
+                         "postgres"]))
+    check([fence_of(url, "--ttl", "3s", "b") for _ in range(3)] == [2, 3, 4], "three more")
+    check(weir(url, "acquire", "--ttl", "3s", "b")[0] == 0, "and one that is held")
+    server.sql("DROP SCHEMA saved CASCADE")
+    run([server.bin / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", server.directory, "-p", server.port, "-U", "root",
+         "-f", dump, "postgres"])
+    check(weir(url, "run", "-n", "--ttl", "3s", "b", "true")[0] == 75, "nobody is granted at once")
+    check(weir(url, "run", "-n", "-j", "1", "--ttl", "3s", "unheard-of", "true")[0] == 75, "nor under a name that is new")
+    check(fence_of(url, "-w", "20s", "--ttl", "3s", "b") > 5, "and later, the fence has not gone back")
+
+
 def test_promotion(server, directory):
     """A replica that took over may not know every lease: nobody is granted until the longest TTL is over."""
     check(weir(server.unix_url, "acquire", "-j", "2", "--ttl", "4s", "p")[0] == 0, "acquired")
+    # Of which it has heard less: of no lease but one's, and of none.
+    heard, unheard = "&schema=heard", "&schema=unheard"
+    check(fence_of(server.unix_url + heard, "-j", "1", "--ttl", "4s", "old") == 1, "the first fence")
+    for schema in heard, unheard:
+        check(weir(server.unix_url + schema, "limit", "idle", "1")[0] == 0, "a name that has had no lease")
     replica = Server(directory, data="replica")
     replica.follow(server.port)
     try:
         replica.start()
         code, _, err = weir(replica.unix_url + "&attempts=1", "ls")
         check(code == 69 and "replica" in err, f"a replica is not asked: {err}")
+        replica.stop(signal.SIGINT)
+        check([fence_of(server.unix_url + heard, "-j", "1", "--ttl", "4s", "young") for _ in range(3)] == [1, 2, 3],
+              "three fences of which it will not hear")
         server.stop(signal.SIGKILL)
+        replica.start()
         run([server.bin / "pg_ctl", "promote", "-w", "-D", replica.data])
         started = time.monotonic()
         check(weir(replica.unix_url, "run", "-n", "p", "true")[0] == 75, "nobody is granted at once")
+        for schema in heard, unheard:
+            for name in "idle", "young":
+                check(weir(replica.unix_url + schema, "run", "-n", "-j", "1", "--ttl", "4s", name, "true")[0] == 75,
+                      f"nor under {name} of {schema}")
+        check(replica.sql("SELECT name FROM unheard.status WHERE closed_until BETWEEN now() + interval '20 s' AND now() + "
+                          "interval '30 s' ORDER BY name").split() == ["idle", "young"], "for as long as one lives by default")
         check(weir(replica.unix_url, "run", "-n", "-j", "1", "brand-new", "true")[0] == 75,
               "nor under a name that is new")
         check(weir(replica.unix_url + "&failover=continue", "run", "-n", "-j", "1", "newer", "true")[0] == 0,
               "unless somebody knows better")
         check(weir(replica.unix_url, "run", "-w", "30s", "p", "true")[0] == 0, "but when it is over")
         check(time.monotonic() - started > 2, "and not before")
+        for name in "young", "younger":
+            check(fence_of(replica.unix_url + heard, "-w", "20s", "-j", "1", "--ttl", "4s", name) > 3,
+                  f"the fence of {name} has not gone back")
+        grants = {"old": 2, "young": 1, "younger": 1}
+        check(fence_of(replica.unix_url + heard, "-w", "20s", "--ttl", "4s", "old") > 1, "nor has that of one it knew")
+        seen = {name: counted["granted_at_once"] + counted["granted_after_wait"]
+                for name in grants for counted in [shown(replica.unix_url + heard, name)]}
+        check(seen == grants, f"the jump counts as grants: {seen}")
+        seen = replica.sql("SELECT name, granted_at_once + granted_after_wait FROM heard.status ORDER BY name").split()
+        check(seen == ["idle|0", *(f"{name}|{count}" for name, count in grants.items())], f"nor in the view: {seen}")
     finally:
         replica.stop()
 
@@ -404,8 +472,9 @@ def main():
             server.start()
             server.sql(f"ALTER ROLE root PASSWORD '{PASSWORD}'; CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; "
                        "REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_options, test_hosts, test_versions,
-                         test_views, test_growth, test_lock, test_restart, test_lax_restart):
+            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_options,
+                         test_hosts, test_versions, test_own_schema, test_views, test_growth, test_lock, test_restart,
+                         test_lax_restart, test_backup):
                 test(server)
                 print("ok", test.__name__, flush=True)
             test_promotion(server, directory)

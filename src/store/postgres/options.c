@@ -57,6 +57,8 @@ static const char *set_schema(struct postgres *pg, const char *value)
 	    strspn(value, "abcdefghijklmnopqrstuvwxyz_0123456789") != size ||
 	    (value[0] >= '0' && value[0] <= '9') || strncmp(value, "pg_", 3) == 0)
 		return "must be 1 to 31 of a-z 0-9 _, and begin with neither a digit nor pg_";
+	if (strcmp(value, "public") == 0 || strcmp(value, "information_schema") == 0)
+		return "must be a schema of its own, neither public nor information_schema";
 	weir__format(pg->schema, sizeof(pg->schema), "%s", value);
 	return NULL;
 }

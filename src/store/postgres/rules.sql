@@ -3,16 +3,17 @@
 -- These functions are given the row of a semaphore, which is locked, and return it changed; whoever called writes it
 -- back. Nobody but the schema's owner may call them; the operations in verbs.sql do, with their search_path.
 
--- Which server this is, in words: one that has been promoted has another timeline. What it may have lost besides, in a
--- crash, shows in the second word, if the third one says that commits do not wait for the disk. (One that does wait
--- takes all earlier ones with it.)
+-- Which server this is, in words: one that has been promoted has another timeline; tables that were made of a backup, or
+-- a copy of the database, are others. What it may have lost besides, in a crash, shows in the second word, if the third
+-- one says that commits do not wait for the disk. (One that does wait takes all earlier ones with it.)
 CREATE OR REPLACE FUNCTION @schema@.whereabouts() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	identity text;
 	incarnation_ uuid;
 BEGIN
-	SELECT system_identifier || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
-	INTO identity FROM pg_control_system();
+	SELECT concat_ws(':', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), d.oid,
+		'@schema@.store'::regclass::oid)
+	INTO identity FROM pg_control_system(), pg_database d WHERE d.datname = current_database();
 	SELECT id INTO incarnation_ FROM incarnation;
 	IF NOT FOUND THEN
 		INSERT INTO incarnation DEFAULT VALUES ON CONFLICT DO NOTHING;
@@ -27,6 +28,13 @@ BEGIN
 	IF split_part(p_server, ' ', 3) = 'lax' THEN
 		PERFORM set_config('synchronous_commit', 'on', true);
 	END IF;
+END $$;
+
+-- How long a lease may live that another server has granted under a name that is not known to have had any here: as long
+-- as any that is known of, or else the default_ttl of stores.
+CREATE OR REPLACE FUNCTION @schema@.longest_known() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN coalesce((SELECT max(longest) FROM whole WHERE longest > 0), 30000000);
 END $$;
 
 -- The server's clock.
@@ -54,7 +62,7 @@ BEGIN
 		p_terms := coalesce(h.good, '');
 	END IF;
 	UPDATE semaphore SET state = ROW(h.server, h.permits, h.longest, h.closed, h.wary, h.ahead, h.low, (state).taken, h.ticket,
-			h.front, h.first, h.after_wait, h.refused, h.expired, h.renewals_failed, h.slowest, h.good)::state,
+			h.front, h.first, h.skipped, h.after_wait, h.refused, h.expired, h.renewals_failed, h.slowest, h.good)::state,
 		slots = h.slots, terms = p_terms,
 		weight = CASE WHEN p_terms <> '' THEN split_part(p_terms, ' ', 2)::integer END,
 		ttl = CASE WHEN p_terms <> '' THEN split_part(p_terms, ' ', 3)::bigint * interval '1 microsecond' END,
@@ -240,18 +248,24 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.refresh(h @schema@.whole, now bigint, p_server text, caution bigint, most bigint)
 RETURNS @schema@.whole
 LANGUAGE plpgsql AS $$
+DECLARE
+	is_other boolean;
+	life bigint;
 BEGIN
 	IF p_server IS NULL THEN
 		p_server := whereabouts();
 	END IF;
 	IF h.server <> p_server THEN
-		IF split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1)
+		is_other := split_part(h.server, ' ', 1) <> split_part(p_server, ' ', 1);
+		IF is_other
 			OR (split_part(h.server, ' ', 3) = 'lax' AND split_part(h.server, ' ', 2) <> split_part(p_server, ' ', 2))
 		THEN
 			-- L2: past any that was lost, for none has taken less than a microsecond.
+			h.skipped := h.skipped + greatest(now - h.fence, 0);
 			h.fence := greatest(h.fence, now);
-			IF caution >= 0 AND h.longest > 0 THEN
-				h.closed := greatest(h.closed, now + h.longest);
+			life := CASE WHEN is_other AND h.longest = 0 THEN longest_known() ELSE h.longest END;
+			IF caution >= 0 AND life > 0 THEN
+				h.closed := greatest(h.closed, now + life);
 			END IF;
 		END IF;
 		PERFORM keep(p_server); -- that from now on something may be lost
@@ -360,15 +374,16 @@ DECLARE
 	reading bigint := clock();
 BEGIN
 	IF p_server IS NULL THEN
-		p_server := whereabouts();
+		-- Nor has whoever asks noticed, then, that it is another one.
+		SELECT server INTO p_server FROM hello();
 	END IF;
 	PERFORM keep(p_server);
-	INSERT INTO semaphore (name, seen, terms, state)
-	SELECT p_name, to_timestamp(reading / 1e6), CASE WHEN c.closed = 0 THEN '' END,
-		ROW(p_server, p_permits, 0, c.closed, 0, 0, 0, 0, 0, 0, 4611686018427387904, 0, 0, 0, 0, 0, NULL)::state
+	INSERT INTO semaphore (name, seen, fence, terms, state)
+	SELECT p_name, to_timestamp(reading / 1e6), s.floor, CASE WHEN c.closed = 0 THEN '' END,
+		ROW(p_server, p_permits, 0, c.closed, 0, 0, 0, 0, 0, 0, 4611686018427387904, s.floor, 0, 0, 0, 0, 0, NULL)::state
 	FROM store s, LATERAL (SELECT CASE WHEN caution > 0 THEN reading + caution
 		-- If the clock was set back since, not for longer than that.
-		WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + (SELECT max(longest) FROM whole))
+		WHEN caution = 0 AND s.closed > reading THEN least(s.closed, reading + longest_known())
 		ELSE 0 END AS closed) c
 	ON CONFLICT DO NOTHING;
 	RETURN FOUND;

@@ -19,6 +19,7 @@ CREATE TABLE @schema@.store (
 	version integer NOT NULL,
 	identity text NOT NULL, -- of the server that spoke last for the store
 	closed bigint NOT NULL DEFAULT 0, -- until then, a name that is new may have been known to another server
+	floor bigint NOT NULL DEFAULT 0, -- the fences of a name that is new begin above, for the same reason
 	reaped bigint NOT NULL DEFAULT 0 -- when somebody last looked for what is over
 );
 
@@ -41,6 +42,7 @@ CREATE TYPE @schema@.state AS (
 	ticket bigint, -- the last one given
 	front bigint, -- nobody waits with a lower ticket; the next one's own
 	first bigint, -- nothing in a row of its own expires before
+	skipped bigint, -- fences that were not given
 	after_wait bigint,
 	refused bigint,
 	expired bigint,
@@ -60,7 +62,7 @@ CREATE TABLE @schema@.semaphore (
 	ttl interval,
 	-- What changes each time is side by side, for the server logs what is between the first and the last difference.
 	seen timestamptz NOT NULL, -- when it was last looked at
-	fence bigint NOT NULL DEFAULT 0, -- the last one given, and so how many there were
+	fence bigint NOT NULL DEFAULT 0, -- the last one given
 	expires timestamptz,
 	sole uuid, -- the sole lease's token; NULL: there is none, and the rest of it means nothing
 	owner text,
@@ -125,7 +127,7 @@ CREATE VIEW @schema@.whole AS
 SELECT name, id, (state).server, (state).permits, (state).longest, (state).closed, (state).wary, (state).ahead,
 	coalesce(held, CASE WHEN sole IS NULL THEN 0 ELSE weight END) AS held,
 	coalesce(waiting, 0) + CASE WHEN next IS NULL THEN 0 ELSE 1 END AS waiting,
-	(state).low, (state).ticket, (state).front, (state).first,
+	(state).low, (state).ticket, (state).front, (state).first, (state).skipped,
 	(state).after_wait + cardinality(waits) + CASE WHEN waited IS NULL THEN 0 ELSE 1 END AS after_wait,
 	(state).refused, (state).expired,
 	(state).renewals_failed, (state).slowest, -- without waits
@@ -156,7 +158,7 @@ FROM @schema@.whole WHERE next IS NOT NULL;
 
 CREATE VIEW @schema@.status AS
 SELECT name, permits, l.held, round(100.0 * l.held / nullif(permits, 0), 1) AS percent, l.holders, waiting, fence,
-	fence - after_wait AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
+	fence - skipped - after_wait AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
 	greatest(slowest * interval '1 microsecond', (SELECT max(wait) FROM unnest(waits) wait)) AS longest_wait,
 	CASE WHEN closed > 0 THEN to_timestamp((closed - ahead) / 1e6) END AS closed_until
 FROM @schema@.whole s, LATERAL (SELECT coalesce(sum(weight), 0)::integer AS held, count(*) AS holders

@@ -11,15 +11,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @schema@, pg_tem
 DECLARE
 	s store;
 	identity_ text;
-	longest_ bigint;
 BEGIN
 	server := whereabouts();
 	identity_ := split_part(server, ' ', 1);
 	SELECT * INTO s FROM store;
 	version := s.version;
 	IF s.identity <> identity_ THEN
-		SELECT max(longest) INTO longest_ FROM whole WHERE longest > 0;
-		UPDATE store SET identity = identity_, closed = greatest(closed, clock() + longest_)
+		-- L2: past any that was lost, as in refresh(). A store that is new has lost none.
+		UPDATE store SET identity = identity_,
+			closed = CASE WHEN identity = '' THEN 0 ELSE greatest(closed, clock() + longest_known()) END,
+			floor = CASE WHEN identity = '' THEN 0 ELSE greatest(floor, clock()) END
 		WHERE identity <> identity_;
 	ELSIF s.closed > 0 AND s.closed <= clock() THEN
 		-- Nor is it again when the clock is set back.
@@ -339,7 +340,7 @@ BEGIN
 	END IF;
 	RETURN QUERY SELECT * FROM (
 	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, (SELECT count(*) FROM lease l WHERE l.name = p_name), s.waiting, s.fence,
-		s.fence - s.after_wait, s.after_wait, s.refused, s.expired, s.renewals_failed,
+		s.fence - s.skipped - s.after_wait, s.after_wait, s.refused, s.expired, s.renewals_failed,
 		greatest(s.slowest, (SELECT max(microseconds(wait)) FROM unnest(s.waits) wait))] AS numbers,
 		NULL::uuid, NULL::text, NULL::text
 	FROM whole s WHERE s.name = p_name
