@@ -1,4 +1,4 @@
--- The tables of version 1. @schema@ is the name of the schema, checked and quoted.
+-- The tables of version 1. @schema@ is the name of the schema, checked.
 --
 -- All times are microseconds of the clock of a semaphore: the server's, plus what it was set back by since the
 -- semaphore exists. So it never runs backwards. Whatever happens to a semaphore happens with its row locked, and
