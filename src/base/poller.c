@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -95,9 +96,13 @@ void weir__poller_ring(struct weir__poller *poller)
 {
 	const uint64_t one = 1;
 	int saved = errno;
+	int cancel_state;
 
+	/* Others wait for what the caller has left, and for its locks. */
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	while (write(poller->bell, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+	(void)pthread_setcancelstate(cancel_state, NULL);
 	errno = saved;
 }
 

@@ -1,5 +1,6 @@
 /* base: the bell that wakes a scheduler. */
 #include "base/bell.h"
+#include "base/poller.h"
 #include "support/acquirer.h"
 #include "support/unit.h"
 
@@ -64,6 +65,40 @@ TEST(another_thread_rings)
 	assert_int_equal(weir__bell_wait(&bell, WEIR_NEVER), 1);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	weir__bell_done(&bell);
+}
+
+struct bells {
+	struct weir__bell bell;
+	struct weir__poller poller;
+	bool rung;
+};
+
+static void *ring_while_cancelled(void *argument)
+{
+	struct bells *bells = argument;
+
+	(void)pthread_cancel(pthread_self());
+	weir__bell_ring(&bells->bell);
+	weir__poller_ring(&bells->poller);
+	bells->rung = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Neither this bell nor that of a store's own thread: whoever rings may have left something that
+ * nobody else rings for, or have a lock. */
+TEST(whoever_rings_is_not_cancelled_CHECKLIST_24)
+{
+	struct bells bells = { .bell = new_bell() };
+	void *end = NULL;
+
+	assert_int_equal(weir__poller_init(&bells.poller, false), 0);
+	assert_int_equal(pthread_join(start_thread(ring_while_cancelled, &bells), &end), 0);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+	assert_true(bells.rung);
+	assert_int_equal(weir__bell_wait(&bells.bell, 0), 1);
+	weir__poller_done(&bells.poller);
+	weir__bell_done(&bells.bell);
 }
 
 static void ignore(int number)
@@ -151,6 +186,7 @@ int main(void)
 		cmocka_unit_test(a_past_deadline_does_not_wait_and_hears_what_has_rung),
 		cmocka_unit_test(a_deadline_is_never_early_P9),
 		cmocka_unit_test(another_thread_rings),
+		cmocka_unit_test(whoever_rings_is_not_cancelled_CHECKLIST_24),
 		cmocka_unit_test(a_signal_is_not_a_ring),
 		cmocka_unit_test(errno_is_left_alone),
 		cmocka_unit_test(a_bell_is_closed_on_exec),
