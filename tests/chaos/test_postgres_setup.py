@@ -282,6 +282,44 @@ def test_views(server):
         waiter.wait()
 
 
+def test_dead_in_views(server):
+    """A view has neither leases that are over nor who was killed while it waited, although nobody has cleared them away."""
+    url = server.unix_url + "&heartbeat=200ms"
+
+    def counts(name):
+        return server.sql("SELECT held, holders, waiting, (SELECT count(*) FROM weir.holders h WHERE h.name = s.name), "
+                          "(SELECT count(*) FROM weir.waiters w WHERE w.name = s.name) FROM weir.status s "
+                          f"WHERE name = '{name}'").strip()
+
+    def await_counts(name, expected):
+        until = time.monotonic() + 20
+        while counts(name) != expected:
+            check(time.monotonic() < until, f"{name} is {counts(name)}, not {expected}")
+            time.sleep(0.02)
+
+    # The first lease of a name has a row of its own, the second one is the sole one; likewise of two that wait one is
+    # the next one.
+    check(weir(url, "run", "-j", "1", "--ttl", "1s", "twice", "true")[0] == 0, "used")
+    for name, is_sole in ("once", "f"), ("twice", "t"):
+        check(weir(url, "acquire", "-j", "1", "--ttl", "1s", name)[0] == 0, "acquired")
+        await_counts(name, "0|0|0|0|0")
+        check(server.sql("SELECT sole IS NOT NULL FROM weir.lease JOIN weir.semaphore USING (name) "
+                         f"WHERE name = '{name}'").strip() == is_sole, "it was not cleared away")
+    check(weir(url, "acquire", "-j", "1", "--ttl", "10m", "stays")[0] == 0, "acquired")
+    waiters = []
+    try:
+        for waiting in 1, 2:
+            waiters.append(subprocess.Popen([WEIR, "run", "-q", "--ttl", "10m", "stays", "true"],
+                                            env={**os.environ, "WEIR_STORE": url}))
+            await_counts("stays", f"1|1|{waiting}|1|{waiting}")
+    finally:
+        for waiter in waiters:
+            waiter.kill()
+            waiter.wait()
+    await_counts("stays", "1|1|0|1|0")
+    check(server.sql("SELECT count(*) FROM weir.queue WHERE name = 'stays'").strip() == "2", "they were not cleared away")
+
+
 def sizes(server):
     return server.sql("SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = "
                       "'weir'::regnamespace AND relkind = 'r'").strip()
@@ -473,8 +511,8 @@ def main():
             server.sql(f"ALTER ROLE root PASSWORD '{PASSWORD}'; CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; "
                        "REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
             for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_options,
-                         test_hosts, test_versions, test_own_schema, test_views, test_growth, test_lock, test_restart,
-                         test_lax_restart, test_backup):
+                         test_hosts, test_versions, test_own_schema, test_views, test_dead_in_views, test_growth,
+                         test_lock, test_restart, test_lax_restart, test_backup):
                 test(server)
                 print("ok", test.__name__, flush=True)
             test_promotion(server, directory)

@@ -156,13 +156,17 @@ UNION ALL
 SELECT name, ahead, id, front, next, sole_weight, sole_ttl, 0, next_since, next_silent, next_owner, NULL, next_channel
 FROM @schema@.whole WHERE next IS NOT NULL;
 
+-- What is over, or has been silent for too long, stays where it is until somebody looks; views for people are without it.
 CREATE VIEW @schema@.status AS
-SELECT name, permits, l.held, round(100.0 * l.held / nullif(permits, 0), 1) AS percent, l.holders, waiting, fence,
+SELECT name, permits, l.held, round(100.0 * l.held / nullif(permits, 0), 1) AS percent, l.holders, q.waiting, fence,
 	fence - skipped - after_wait AS granted_at_once, after_wait AS granted_after_wait, refused, expired, renewals_failed,
 	greatest(slowest * interval '1 microsecond', (SELECT max(wait) FROM unnest(waits) wait)) AS longest_wait,
-	CASE WHEN closed > 0 THEN to_timestamp((closed - ahead) / 1e6) END AS closed_until
+	CASE WHEN to_timestamp((closed - ahead) / 1e6) > clock_timestamp() THEN to_timestamp((closed - ahead) / 1e6) END
+		AS closed_until
 FROM @schema@.whole s, LATERAL (SELECT coalesce(sum(weight), 0)::integer AS held, count(*) AS holders
-	FROM @schema@.lease WHERE lease.name = s.name) l;
+	FROM @schema@.lease WHERE lease.name = s.name AND to_timestamp((expires - ahead) / 1e6) > clock_timestamp()) l,
+	LATERAL (SELECT count(*) AS waiting
+	FROM @schema@.queue WHERE queue.name = s.name AND to_timestamp((silent - ahead) / 1e6) > clock_timestamp()) q;
 
 CREATE VIEW @schema@.holders AS
 SELECT name, slot, owner, weight, fence, to_timestamp((since - ahead) / 1e6) AS since,
@@ -175,4 +179,5 @@ WHERE to_timestamp((expires - ahead) / 1e6) > clock_timestamp();
 CREATE VIEW @schema@.waiters AS
 SELECT name, row_number() OVER (PARTITION BY sem ORDER BY ticket) AS position, owner, weight,
 	to_timestamp((since - ahead) / 1e6) AS since, request AS request_id
-FROM @schema@.queue;
+FROM @schema@.queue
+WHERE to_timestamp((silent - ahead) / 1e6) > clock_timestamp();
