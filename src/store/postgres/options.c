@@ -204,6 +204,8 @@ static int set_one(struct postgres *pg, const char *name, const char *value, cha
 	}
 	if (error == -EINVAL)
 		*ret_error = weir__format_new("the store's option %s %s", name, why);
+	if (decoded != NULL)
+		explicit_bzero(decoded, strlen(decoded)); /* it may be a password */
 	free(decoded);
 	return error;
 }
