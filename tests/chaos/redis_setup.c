@@ -58,7 +58,7 @@ static void refuses(const char *login, const char *options, int error, const cha
 
 TEST(servers_that_will_not_do_are_refused_with_the_reason)
 {
-	refuses("", "nonsense=1", -EINVAL, "options");
+	refuses("", "nonsense=1", -EINVAL, "nonsense is not one");
 	refuses("", "attempts=0", -EINVAL, "attempts");
 	refuses("", "namespace=a b", -EINVAL, "namespace");
 	refuses("", "failover=perhaps", -EINVAL, "failover");
