@@ -95,6 +95,7 @@ static bool watch_sees(const struct watch *watch)
 	return found;
 }
 
+/* For a while; whether something came. */
 static bool spin(struct weir__sched *sched, const struct watch *watch)
 {
 	uint32_t length = habit_length(&sched->spinning, spins_most);
