@@ -292,14 +292,23 @@ struct crowd {
 	uint32_t rounds; /* that have begun; the thread waits for it */
 };
 
+/* Until all of them stand in the queue. The last to join has not waited yet while it is still at
+ * the queue, and what is released then lets it go on at once, before the others run; a try looks at
+ * the queue after it. */
+static void await_crowd(struct crowd *crowd, uint32_t round)
+{
+	while (__atomic_load_n(&crowd->rounds, __ATOMIC_ACQUIRE) < round ||
+	       stats_of(&crowd->sem).waiting < crowd->count)
+		sched_yield();
+	(void)weir_sem_try_acquire(&crowd->sem, 1);
+}
+
 static void *let_through(void *argument)
 {
 	struct crowd *crowd = argument;
 
 	for (uint32_t round = 1; round <= CROWD_ROUNDS; round++) {
-		while (__atomic_load_n(&crowd->rounds, __ATOMIC_ACQUIRE) < round ||
-		       stats_of(&crowd->sem).waiting < crowd->count)
-			sched_yield();
+		await_crowd(crowd, round);
 		for (uint32_t i = 0; i < crowd->count; i += crowd->at_once)
 			(void)weir_sem_release(&crowd->sem, crowd->at_once);
 	}
