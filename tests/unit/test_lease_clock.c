@@ -97,7 +97,8 @@ TEST(a_handle_outlives_the_name_of_its_lease_CHECKLIST_28)
 	struct weir_lease *lease = acquire(store, &request);
 
 	pass(31 * WEIR_SECOND);
-	assert_int_equal(weir_reap(store, 100), 1);
+	(void)weir_reap(store, 100); /* unless the agent came first: see below */
+	assert_int_equal(look(store, "a").expired, 1);
 	pass(61 * WEIR_SECOND);
 	assert_int_equal(weir_reap(store, 100), 0);
 	assert_int_equal(look(store, "a").limit, 0);
