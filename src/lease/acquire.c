@@ -117,10 +117,12 @@ static int wait(struct weir_store *store, struct weir__op *op, weir_time deadlin
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
-/* A handle that never became anybody's. */
+/* A handle that never became anybody's. One who releases a lease of its id may see it still. */
 static void drop_unused(struct weir_lease *lease)
 {
-	lease->gone = true;
+	weir__lock(&lease->lock);
+	WEIR__POKE(&lease->gone, true);
+	weir__unlock(&lease->lock);
 	weir_lease_unref(lease);
 }
 
