@@ -97,8 +97,9 @@ quick() {
 	test_stage "gcc: thread sanitizer" build-tsan \
 		build_and_test build-tsan "-Db_sanitize=thread -Dbench=false" \
 		unit conformance stress examples
-	test_stage "gcc: threads that hesitate" build-hesitant \
-		build_and_test build-hesitant "-Dhesitant=true -Dbench=false" unit stress
+	test_stage "gcc: thread sanitizer, threads that hesitate" build-hesitant \
+		build_and_test build-hesitant "-Dhesitant=true -Db_sanitize=thread -Dbench=false" \
+		unit stress
 	export CC=clang CXX=clang++
 	test_stage "clang" build-clang \
 		build_and_test build-clang "" unit examples lint
@@ -116,7 +117,7 @@ long() {
 		build_and_test build-clang-tsan \
 		"-Db_sanitize=thread -Db_lundef=false" unit stress examples
 	test_stage "gcc: threads that hesitate, again and again" build-hesitant \
-		meson test -C build-hesitant --no-rebuild --print-errorlogs --repeat=10 \
+		$fixed_addresses meson test -C build-hesitant --no-rebuild --print-errorlogs --repeat=10 \
 		--suite=unit --suite=conformance --suite=stress
 	test_stage "gcc: long stress" build longer 60 --suite=stress
 	test_stage "gcc: long exploration" build \
