@@ -38,6 +38,17 @@ def test_options_of_a_store(weir):
         check(code == 64 and "ret" not in err and "sec" not in err and "%3F" in err, "but no password", option, err)
 
 
+def test_kinds_of_stores(weir):
+    """Whoever mistypes one learns which there are, and how they are written; what was typed may be a password"""
+    code, _, err = weir.run("ls", "--store", "secret:x@host")
+    check(code == 64 and " sqlite:" in err and "secret" not in err, "those of this build", err)
+    code, _, err = weir.run("ls", "--store", "/tmp/secret")
+    check(code == 64 and "sqlite:PATH" in err and "redis://HOST" in err and "secret" not in err, "all of them", err)
+    for option in ("--owner", "--request-id"):
+        code, _, err = weir.run("run", option, "J\u00f6rg", "a", "true")
+        check(code == 64 and "ASCII" in err, "what is wrong with a name that can be printed", option, err)
+
+
 def test_help_manual_and_completions_agree(weir):
     docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../man/weir.1.in")
