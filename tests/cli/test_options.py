@@ -213,7 +213,7 @@ def test_bash_completion(weir):
                   f"COMP_WORDS=({' '.join(repr(word) for word in words)}); "
                   f"COMP_CWORD={len(words) - 1}; _weir; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
         return subprocess.run(["bash", "-c", script], env=weir.environment, text=True,
-                              capture_output=True, check=True).stdout.split()
+                              capture_output=True, check=True).stdout.splitlines()
 
     check(complete("weir", "ac") == ["acquire"], "commands", complete("weir", "ac"))
     check(complete("weir", "run", "--nonb") == ["--nonblock"], "options")
@@ -223,6 +223,12 @@ def test_bash_completion(weir):
     check(complete("weir", "show", "--wat") == ["--watch"], "options of show")
     check(complete("weir", "cp", "--arch") == ["--archive"], "options of cp")
     check("/etc/passwd" in complete("weir", "cp", "-a", "/etc/passw"), "files for cp")
+    check(complete("weir", "store", "") == ["init"], "the one thing to do with a store", complete("weir", "store", ""))
+    check(complete("weir", "doctor", "") == [""], "nothing", complete("weir", "doctor", ""))
+    os.mkdir(weir.path("with blanks in it"))
+    for words in ("cp", "-a"), ("run", "api/one", "ls"):
+        found = complete("weir", *words, weir.path("with"))
+        check(found == [weir.path("with blanks in it")], "a name with blanks is one name", words, found)
 
 
 if __name__ == "__main__":
