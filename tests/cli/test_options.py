@@ -75,6 +75,7 @@ def test_cp_is_the_copier(weir):
     check("weir cp " in weir.run("--help")[1], "--help lists every command", "cp")
     code, text, err = weir.run("cp", "--help")
     check(code == 0 and err == "" and text.startswith("usage: weir cp "), "weir cp --help", text)
+    check(all(len(line) <= 80 for line in text.splitlines()), "80 columns are enough for it", text)
     check(weir.run("help", "cp")[1] == text, "weir help cp is the same")
     for option in re.findall(r"^  .. (--[a-z-]+)", text, re.M):
         check(option in plain, "the manual has every option of cp", option)
@@ -85,6 +86,9 @@ def test_cp_is_the_copier(weir):
     check((code, out, err) == (0, "", ""), "weir cp copies", err)
     with open(weir.path("two"), encoding="ascii") as file:
         check(file.read() == "content", "weir cp copies")
+    check(re.search(r"; 7B in [0-9.]+ s, [0-9.]+[BKM]/s;", weir.run("cp", "--stats", weir.path("one"),
+                                                                 weir.path("two"))[1]), "a size has a unit")
+    check("auto|reflink" in plain, "a value is written in the manual as on the command line")
     code, out, err = weir.run("cp", "-a", weir.path("none"), weir.path("three"))
     check(code == 23 and err.startswith("weir cp: "), "its exit codes are weir-cp's", code, err)
     code, out, err = weir.run("cp", "--nonsense", "a", "b")
