@@ -15,7 +15,7 @@ export MESON_TESTTHREADS ?= $(shell expr $$(nproc) + 2)
 
 options = -Dwerror=$(WERROR) -Dprefix=$(PREFIX) -Dlibdir=$(LIBDIR)
 
-.PHONY: all demo test bench bench-copy bench-peers bench-redis bench-postgres check-all install clean help
+.PHONY: all demo test bench bench-copy bench-peers bench-redis bench-postgres check-all writable install clean help
 
 all:
 	@tools/setup.sh build
@@ -52,7 +52,12 @@ bench-peers:
 check-all:
 	@tools/check.sh all
 
-install: all
+# Before minutes of building, and in place of what Meson says then.
+writable:
+	@at="$(DESTDIR)$(PREFIX)"; while [ ! -e "$$at" ]; do at=$$(dirname "$$at"); done; [ -w "$$at" ] || \
+		{ echo "install: $$at is not yours to write to: do it as root, or say PREFIX=DIRECTORY" >&2; exit 1; }
+
+install: writable all
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild --quiet
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What weir does, in about fifteen seconds: commands queue up for two permits, a table shows them,
+# What weir does, in about eight seconds: commands queue up for two permits, a table shows them,
 # and when a holder is killed with -9 the next one starts at once.
 #
 #     WEIR=path/of/weir examples/demo.sh
@@ -18,42 +18,50 @@ trap 'kill "${jobs[@]}" 2>/dev/null; wait; rm -rf "$directory"' EXIT
 say() { printf '\n%s\n\n' "$1"; }
 stamp() { printf '%6d ms   %s\n' $((($(date +%s%N) - begun) / 1000000)) "$1"; }
 
-# job NAME SECONDS: one command through weir run, that says when it begins and ends.
+# job NAME SECONDS: one command through weir run, that says when it begins and ends. The first ones
+# stay until all have come, however long that takes.
 job() {
 	"$weir" run -q -j 2 --owner "$1" api -- bash -c '
 		printf "%6d ms   %s begins in slot %s\n" $((($(date +%s%N) - $1) / 1000000)) $2 $WEIR_SLOT
+		until [ -e "$4" ]; do sleep 0.02; done
 		sleep $3 &
 		wait
 		printf "%6d ms   %s ends\n" $((($(date +%s%N) - $1) / 1000000)) $2
-	' "$1" "$begun" "$1" "$2" &
+	' "$1" "$begun" "$1" "$2" "$directory/all-came" &
 	jobs+=($!)
 }
 
-await() { # until as many wait: the demo goes by events, not by hope
-	until "$weir" show --json api 2>/dev/null | grep -q "\"waiting\": $1,"; do sleep 0.02; done
+await() { # until as many hold, and as many wait: the demo goes by events, not by hope
+	until "$weir" show --json api 2>/dev/null | grep -q "\"holding\": $1, \"waiting\": $2,"; do
+		sleep 0.02
+	done
 }
 
 say "1. Five commands, two permits:  weir run -j 2 api -- COMMAND"
 job anna 2
+await 1 0
 job bert 2
-await 0
-for who in cleo dora emil; do
+await 2 0
+waiting=0
+for who in cleo dora emil; do # one after the other, to be seen served in that order
 	job $who 2
+	await 2 $((++waiting))
 done
-await 3
 
 say "2. Who has one, and who waits:  weir show api"
 "$weir" show api
 echo
+touch "$directory/all-came"
 wait "${jobs[@]}"
 jobs=()
 
 say "3. A holder is killed with -9, command and all, and the next one starts at once"
 job fred 60
+await 1 0
 job gina 60
-await 0
+await 2 0
 job hugo 1
-await 1
+await 2 1
 "$weir" show api
 pid=$("$weir" show --json api | sed -E 's/.*"owner": "fred"[^}]*"pid": ([0-9]+).*/\1/')
 group=$(cat "/proc/$pid/task/$pid/children")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a build directory up to date, silently unless something is wrong.
+# Makes a build directory up to date, silently unless it is new or something is wrong.
 #
 #     [CC=...] tools/build.sh DIR [-Doption=value]...
 #
@@ -35,6 +35,7 @@ configure() {
 }
 
 if [ ! -f "$dir/build.ninja" ]; then
+	echo "build: everything into $dir/, which takes a minute or a few" >&2
 	configure "$@"
 elif ! has_options "$@"; then
 	meson configure "$dir" "$@" # and ninja does the rest

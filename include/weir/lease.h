@@ -82,16 +82,16 @@ struct weir_lease;
 /* What is asked for. All but the name may be zero. */
 struct weir_request {
 	const char *name;
-	uint32_t weight;    /* permits; 0: one */
-	uint32_t limit;     /* 0: the semaphore must exist. Else it is created with this limit
-			       unless it exists, and another limit than this is -EEXIST */
-	weir_time ttl;      /* 0: the store's default, 30 s */
-	weir_time max_hold; /* 0: none */
-	weir_time deadline; /* until when to wait: 0 only tries, WEIR_NEVER waits for ever */
-	const char *owner;  /* who, for people: up to 200 printable bytes; NULL: host-pid-random */
-	const char *request_id; /* up to 200 printable bytes; NULL: random. The same id finds the
-				   same lease while it lives, or the same place in the queue:
-				   see ASKING AGAIN */
+	uint32_t weight;        /* permits; 0: one */
+	uint32_t limit;         /* 0: the semaphore must exist. Else it is created with this limit
+				   unless it exists, and another limit than this is -EEXIST */
+	weir_time ttl;          /* 0: the store's default, 30 s */
+	weir_time max_hold;     /* 0: none */
+	weir_time deadline;     /* until when to wait: 0 only tries, WEIR_NEVER waits for ever */
+	const char *owner;      /* who, for people: up to 200 printable bytes of ASCII; NULL:
+				   host-pid-random */
+	const char *request_id; /* the same; NULL: random. The same id finds the same lease while it
+				   lives, or the same place in the queue: see ASKING AGAIN */
 	bool keepalive;         /* the agent renews it until it is released */
 	/* Once granted, the lease is not bound to this process: it lives by its TTL alone, and
 	 * neither the end of the process nor dropping the handle nor closing the store gives it

@@ -1,4 +1,4 @@
-/* cli: reading the command line of weir-cp by its table, and --help. */
+/* cli: reading the command line of weir-cp by its table, and --help, for 80 columns. */
 #include "cli/cp.h"
 
 #include <string.h>
@@ -6,8 +6,7 @@
 static void print_help(const char *program)
 {
 	printf("usage: %s [OPTION...] SOURCE... DEST\n\n"
-	       "Copies files and trees, many entries at a time. SOURCE/ stands for what is in "
-	       "it.\n\n",
+	       "Copies files and trees, many entries at a time. SOURCE/ is what is in it.\n\n",
 	       program);
 	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
 		char name[48];
@@ -15,11 +14,10 @@ static void print_help(const char *program)
 		(void)snprintf(name, sizeof(name), "%s%s%s", at->name,
 			       at->value && *at->value != '[' ? " " : "",
 			       at->value ? at->value : "");
-		printf("  %c%c --%-28s %s\n", at->letter ? '-' : ' ', at->letter ? at->letter : ' ',
+		printf("  %c%c --%-24s %s\n", at->letter ? '-' : ' ', at->letter ? at->letter : ' ',
 		       name, at->help);
 	}
-	puts("\nExit: 0 everything arrived, 23 some entries failed, 64 wrong usage, 125 "
-	     "otherwise.");
+	puts("\nExit: 0 all has arrived, 23 some entries failed, 64 wrong usage, 125 otherwise.");
 }
 
 static bool complain(struct cp *cp, const char *what, const char *option)

@@ -77,10 +77,10 @@ bool weir__cp_output_written(const struct cp *cp)
 	return false;
 }
 
-/* 1234567 as "1.2M". */
+/* 1234567 as "1.2M", 12 as "12B". */
 static const char *size_text(double bytes, char *text, size_t size)
 {
-	static const char units[] = " KMGTP";
+	static const char units[] = "BKMGTP";
 	size_t unit = 0;
 
 	for (; bytes >= 1000 && unit < sizeof(units) - 2; unit++)

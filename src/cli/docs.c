@@ -31,6 +31,16 @@ static void man_text(const char *text)
 	}
 }
 
+/* From a line of help; but a choice of values is written as it is. */
+static void man_sentence(const char *text)
+{
+	bool lower = 'a' <= *text && *text <= 'z' && text[strcspn(text, " |")] != '|';
+
+	putchar(lower ? *text - 32 : *text);
+	man_text(text + 1);
+	puts(".");
+}
+
 static void man_option(const struct option_spec *spec)
 {
 	fputs(".TP\n", stdout);
@@ -49,10 +59,7 @@ static void man_option(const struct option_spec *spec)
 	else if (spec->metavar)
 		printf(" \\fI%s\\fR", spec->metavar);
 	putchar('\n');
-	/* A sentence, from a line of help. */
-	printf("%c", spec->text[0] - ('a' <= spec->text[0] && spec->text[0] <= 'z' ? 32 : 0));
-	man_text(spec->text + 1);
-	puts(".");
+	man_sentence(spec->text);
 	if (spec->more) {
 		man_text(spec->more);
 		putchar('\n');

@@ -91,6 +91,11 @@ int write_bash(void)
 	puts("_weir_names() {\n"
 	     "\tweir ls --quiet 2>/dev/null | sed '1d; s/ .*//'\n"
 	     "}\n");
+	/* One a line, for a name may have blanks; readline puts in backslashes and slashes. */
+	puts("_weir_files() {\n"
+	     "\tcompopt -o filenames 2>/dev/null\n"
+	     "\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+	     "}\n");
 	puts("_weir() {\n"
 	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
 	     "\tlocal command=${COMP_WORDS[1]} i words=0 options\n"
@@ -106,7 +111,7 @@ int write_bash(void)
 	bash_cp_words();
 	puts("' -- \"$word\"))\n"
 	     "\t\telse\n"
-	     "\t\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
+	     "\t\t\t_weir_files\n"
 	     "\t\tfi\n"
 	     "\t\treturn\n"
 	     "\tfi");
@@ -120,7 +125,7 @@ int write_bash(void)
 	     "\t\t\tif ((i + 1 == COMP_CWORD)); then\n"
 	     "\t\t\t\tCOMPREPLY=($(compgen -c -- \"$word\"))\n"
 	     "\t\t\telse\n"
-	     "\t\t\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
+	     "\t\t\t\t_weir_files\n"
 	     "\t\t\tfi\n"
 	     "\t\t\treturn\n"
 	     "\t\tfi\n"
@@ -135,6 +140,10 @@ int write_bash(void)
 	puts("\tesac\n"
 	     "\tif [[ $word == -* ]]; then\n"
 	     "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+	     "\telif [[ $command == store ]]; then\n"
+	     "\t\t((words)) || COMPREPLY=($(compgen -W init -- \"$word\"))\n"
+	     "\telif [[ $command == doctor ]]; then\n"
+	     "\t\treturn\n"
 	     "\telif ((words == 0)) || [[ $command == ls || $command == show ]]; then\n"
 	     "\t\tCOMPREPLY=($(compgen -W \"$(_weir_names)\" -- \"$word\"))\n"
 	     "\tfi\n"
@@ -202,6 +211,8 @@ static const char *zsh_arguments(int command)
 		return "'*:name:_weir_names'";
 	case CMD_DOCTOR:
 		return "";
+	case CMD_STORE:
+		return "'1: :(init)'";
 	case CMD_CP:
 		return "'*:file:_files'";
 	default:

@@ -42,8 +42,8 @@ int weir__check_words(const char *words, const char *what)
 		blank = blank && words[length] == ' ';
 	if (length <= WEIR_NAME_MAX && words[length] == '\0' && !blank)
 		return 0;
-	return weir__fail(-EINVAL, "the %s has 1 to %d printable bytes, and not only blanks", what,
-			  WEIR_NAME_MAX);
+	return weir__fail(-EINVAL, "the %s has 1 to %d printable ASCII bytes, and not only blanks",
+			  what, WEIR_NAME_MAX);
 }
 
 int weir__check_ttl(const struct weir__bounds *bounds, weir_time ttl)

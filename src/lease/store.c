@@ -56,6 +56,19 @@ static int prepare(struct weir_store *store)
 	return 0;
 }
 
+/* What was asked for is not repeated: where the scheme was forgotten, that may be a password. */
+static int no_such_engine(const struct weir__engine *const *engines)
+{
+	char known[200] = "";
+
+	for (; *engines != NULL; engines++) {
+		size_t length = strlen(known);
+
+		weir__format(known + length, sizeof(known) - length, " %s:", (*engines)->scheme);
+	}
+	return weir__fail(-EINVAL, "no such kind of store; this build has%s", known);
+}
+
 static int open_engine(struct weir_store *store, const struct weir__url *url)
 {
 	char *sentence = NULL;
@@ -76,9 +89,6 @@ static int open_store(const struct weir__url *url, const struct weir__engine *en
 	struct weir_store *store;
 	int error;
 
-	if (engine == NULL)
-		return weir__fail(-EINVAL, "no such kind of store in this build; a store is named "
-					   "as memory: or sqlite:PATH");
 	error = weir__url_check(url, engine);
 	if (error < 0)
 		return error;
@@ -98,6 +108,7 @@ static int open_store(const struct weir__url *url, const struct weir__engine *en
 int weir__store_open(const char *url, const struct weir__engine *const *engines,
 		     struct weir_store **ret_store)
 {
+	const struct weir__engine *engine;
 	struct weir__url parsed;
 	char *text = NULL;
 	int error;
@@ -107,7 +118,8 @@ int weir__store_open(const char *url, const struct weir__engine *const *engines,
 	error = weir__url_parse(url, &parsed, &text);
 	if (error < 0)
 		return error;
-	error = open_store(&parsed, find_engine(engines, parsed.scheme), ret_store);
+	engine = find_engine(engines, parsed.scheme);
+	error = engine != NULL ? open_store(&parsed, engine, ret_store) : no_such_engine(engines);
 	weir__free(text);
 	return error;
 }

@@ -187,7 +187,8 @@ int weir__url_parse(const char *text, struct weir__url *ret_url, char **ret_text
 	int error;
 
 	if (text == NULL || strchr(text, ':') == NULL || text[0] == ':')
-		return weir__fail(-EINVAL, "a store is named by a URL, as memory: or sqlite:PATH");
+		return weir__fail(-EINVAL, "a store is named by a URL, as sqlite:PATH, "
+					   "redis://HOST or postgres://HOST/DATABASE");
 	copy = weir__format_new("%s", text);
 	if (copy == NULL)
 		return weir__fail_plainly(-ENOMEM);

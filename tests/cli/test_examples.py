@@ -1,6 +1,7 @@
 """The scripts in examples/ do what they say."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,8 @@ def test_demo(weir):
     check(code == 0, "it runs", code, out, err)
     for line in ("anna begins in slot", "next ", "hugo begins in slot", "exit code 76", "NAME "):
         check(line in out, "it shows what it says", line, out)
+    check(re.search(r"slot 0 +anna .*\nslot 1 +bert .*\nnext +cleo .*\nwait 2 +dora .*\nwait 3 +emil ", out),
+          "they are in line as they came", out)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,17 @@ def test_options_of_a_store(weir):
         check(code == 64 and "ret" not in err and "sec" not in err and "%3F" in err, "but no password", option, err)
 
 
+def test_kinds_of_stores(weir):
+    """Whoever mistypes one learns which there are, and how they are written; what was typed may be a password"""
+    code, _, err = weir.run("ls", "--store", "secret:x@host")
+    check(code == 64 and " sqlite:" in err and "secret" not in err, "those of this build", err)
+    code, _, err = weir.run("ls", "--store", "/tmp/secret")
+    check(code == 64 and "sqlite:PATH" in err and "redis://HOST" in err and "secret" not in err, "all of them", err)
+    for option in ("--owner", "--request-id"):
+        code, _, err = weir.run("run", option, "J\u00f6rg", "a", "true")
+        check(code == 64 and "ASCII" in err, "what is wrong with a name that can be printed", option, err)
+
+
 def test_help_manual_and_completions_agree(weir):
     docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../man/weir.1.in")
@@ -64,6 +75,7 @@ def test_cp_is_the_copier(weir):
     check("weir cp " in weir.run("--help")[1], "--help lists every command", "cp")
     code, text, err = weir.run("cp", "--help")
     check(code == 0 and err == "" and text.startswith("usage: weir cp "), "weir cp --help", text)
+    check(all(len(line) <= 80 for line in text.splitlines()), "80 columns are enough for it", text)
     check(weir.run("help", "cp")[1] == text, "weir help cp is the same")
     for option in re.findall(r"^  .. (--[a-z-]+)", text, re.M):
         check(option in plain, "the manual has every option of cp", option)
@@ -74,6 +86,9 @@ def test_cp_is_the_copier(weir):
     check((code, out, err) == (0, "", ""), "weir cp copies", err)
     with open(weir.path("two"), encoding="ascii") as file:
         check(file.read() == "content", "weir cp copies")
+    check(re.search(r"; 7B in [0-9.]+ s, [0-9.]+[BKM]/s;", weir.run("cp", "--stats", weir.path("one"),
+                                                                 weir.path("two"))[1]), "a size has a unit")
+    check("auto|reflink" in plain, "a value is written in the manual as on the command line")
     code, out, err = weir.run("cp", "-a", weir.path("none"), weir.path("three"))
     check(code == 23 and err.startswith("weir cp: "), "its exit codes are weir-cp's", code, err)
     code, out, err = weir.run("cp", "--nonsense", "a", "b")
@@ -202,7 +217,7 @@ def test_bash_completion(weir):
                   f"COMP_WORDS=({' '.join(repr(word) for word in words)}); "
                   f"COMP_CWORD={len(words) - 1}; _weir; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
         return subprocess.run(["bash", "-c", script], env=weir.environment, text=True,
-                              capture_output=True, check=True).stdout.split()
+                              capture_output=True, check=True).stdout.splitlines()
 
     check(complete("weir", "ac") == ["acquire"], "commands", complete("weir", "ac"))
     check(complete("weir", "run", "--nonb") == ["--nonblock"], "options")
@@ -212,6 +227,12 @@ def test_bash_completion(weir):
     check(complete("weir", "show", "--wat") == ["--watch"], "options of show")
     check(complete("weir", "cp", "--arch") == ["--archive"], "options of cp")
     check("/etc/passwd" in complete("weir", "cp", "-a", "/etc/passw"), "files for cp")
+    check(complete("weir", "store", "") == ["init"], "the one thing to do with a store", complete("weir", "store", ""))
+    check(complete("weir", "doctor", "") == [""], "nothing", complete("weir", "doctor", ""))
+    os.mkdir(weir.path("with blanks in it"))
+    for words in ("cp", "-a"), ("run", "api/one", "ls"):
+        found = complete("weir", *words, weir.path("with"))
+        check(found == [weir.path("with blanks in it")], "a name with blanks is one name", words, found)
 
 
 if __name__ == "__main__":
