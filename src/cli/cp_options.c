@@ -171,7 +171,7 @@ const struct weir__cp_option weir__cp_options[] = {
 	{ 0, "exclude", "PATTERN", 0, set_exclude, "leave out what matches" },
 	{ 0, "include", "PATTERN", 0, set_include, "do not leave out what matches" },
 	{ 0, "max-files-in-flight", "N", 0, set_files, "entries at a time (1024)" },
-	{ 'j', "jobs", "N", 0, set_files, "the same" },
+	{ 'j', "jobs", "N", 0, set_files, "entries at a time, too" },
 	{ 0, "max-bytes-in-flight", "SIZE", 0, set_bytes, "bytes of files at a time" },
 	{ 0, "threads", "N", 0, set_threads, "threads (one for each processor, or one more)" },
 	{ 0, "queue-depth", "N", 0, set_depth, "entries of io_uring for each thread (256)" },

@@ -5,7 +5,7 @@
 
 static void print_help(const char *program)
 {
-	printf("usage: %s [OPTION...] SOURCE... DEST\n\n"
+	printf("Usage: %s [OPTION...] SOURCE... DEST\n\n"
 	       "Copies files and trees, many entries at a time. SOURCE/ is what is in it.\n\n",
 	       program);
 	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
@@ -31,8 +31,13 @@ static bool apply(struct cp *cp, const struct weir__cp_option *option, const cha
 		  const char *word)
 {
 	cp->config.flags |= option->flags;
-	if (option->set && option->set(cp, value) < 0)
-		return complain(cp, "not a value it can have", word);
+	if (option->set && option->set(cp, value) < 0) {
+		char what[256];
+
+		(void)snprintf(what, sizeof(what), "'%s' will not do; it takes %s: %s", value,
+			       option->value, option->help);
+		return complain(cp, what, word);
+	}
 	return true;
 }
 
@@ -96,7 +101,7 @@ bool weir__cp_parse(struct cp *cp, int argc, char **argv)
 			argv[names++] = word;
 		} else if (strcmp(word, "--") == 0) {
 			options = false;
-		} else if (strcmp(word, "--help") == 0) {
+		} else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
 			print_help(cp->program);
 			return false;
 		} else if (strcmp(word, "--version") == 0) {

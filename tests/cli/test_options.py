@@ -74,7 +74,7 @@ def test_cp_is_the_copier(weir):
     zsh = subprocess.run([docs, "zsh"], capture_output=True, text=True, check=True).stdout
     check("weir cp " in weir.run("--help")[1], "--help lists every command", "cp")
     code, text, err = weir.run("cp", "--help")
-    check(code == 0 and err == "" and text.startswith("usage: weir cp "), "weir cp --help", text)
+    check(code == 0 and err == "" and text.startswith("Usage: weir cp "), "weir cp --help", text)
     check(all(len(line) <= 80 for line in text.splitlines()), "80 columns are enough for it", text)
     check(weir.run("help", "cp")[1] == text, "weir help cp is the same")
     for option in re.findall(r"^  .. (--[a-z-]+)", text, re.M):
@@ -93,6 +93,9 @@ def test_cp_is_the_copier(weir):
     check(code == 23 and err.startswith("weir cp: "), "its exit codes are weir-cp's", code, err)
     code, out, err = weir.run("cp", "--nonsense", "a", "b")
     check(code == 64 and "weir cp --help" in err, "wrong usage of cp", code, err)
+    check(weir.run("cp", "-h")[1] == text, "weir cp -h is the same as --help")
+    code, out, err = weir.run("cp", "--copy-method", "magic", "a", "b")
+    check(code == 64 and "'magic'" in err and "auto|reflink" in err, "what cp takes is said", err)
 
 
 def test_version(weir):

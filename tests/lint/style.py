@@ -59,7 +59,11 @@ def main():
     checked = files()
     for file in checked:
         name = file.relative_to(ROOT)
-        text = file.read_text()
+        try:
+            text = file.read_text()
+        except UnicodeDecodeError:
+            problems.append(f"{name}: is not text")
+            continue
         if not text.endswith("\n") or text.endswith("\n\n"):
             problems.append(f"{name}: does not end in one newline")
         for number, line in enumerate(text.split("\n"), 1):
