@@ -38,9 +38,9 @@ static struct weir_store *open_store(const char *options)
 
 /* ---- what the server may answer -------------------------------------------------------------- */
 
-/* From now on, `times` attempts to write a lease end with an error of this code. A sequence counts
- * them, for it is not rolled back. */
-static void break_server(const char *code, int times)
+/* From now on, `times` attempts to write a lease end with an error of this code, whose text an
+ * expression says. A sequence counts them, for it is not rolled back. */
+static void break_server_with(const char *code, int times, const char *text)
 {
 	char statement[1100];
 
@@ -48,14 +48,19 @@ static void break_server(const char *code, int times)
 		statement, sizeof(statement),
 		"DROP SEQUENCE IF EXISTS weir.faults CASCADE; CREATE SEQUENCE weir.faults; "
 		"CREATE OR REPLACE FUNCTION weir.fault() RETURNS trigger LANGUAGE plpgsql AS "
-		"\\$\\$BEGIN IF nextval('weir.faults') <= %d THEN RAISE EXCEPTION 'injected' "
+		"\\$\\$BEGIN IF nextval('weir.faults') <= %d THEN RAISE EXCEPTION '%%', %s "
 		"USING ERRCODE = '%s'; END IF; RETURN NEW; END\\$\\$; "
 		"DROP TRIGGER IF EXISTS fault ON weir.holder; CREATE TRIGGER fault BEFORE "
 		"INSERT OR UPDATE ON weir.holder FOR EACH ROW EXECUTE FUNCTION weir.fault(); "
 		"DROP TRIGGER IF EXISTS fault ON weir.semaphore; CREATE TRIGGER fault BEFORE "
 		"UPDATE OF sole ON weir.semaphore FOR EACH ROW EXECUTE FUNCTION weir.fault()",
-		times, code);
+		times, text, code);
 	assert_int_equal(psql(statement), 0);
+}
+
+static void break_server(const char *code, int times)
+{
+	break_server_with(code, times, "'injected'");
 }
 
 static const struct {
@@ -95,6 +100,23 @@ TEST(every_answer_is_classified_CHECKLIST_63)
 		}
 		assert_int_equal(look(store, name).held, 0);
 	}
+	break_server("40001", 0);
+}
+
+/* What was asked when a connection was lost is asked again, whatever the server had said before it
+ * went: that says nothing about the answers of the next connection. Whoever reads the text makes
+ * the server say 22P02, and end the connection then. */
+TEST(an_error_goes_with_its_connection_L6_CHECKLIST_63)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+
+	assert_int_equal(weir_ensure(store, name, 1), 1);
+	break_server_with("22P02", 1, "pg_terminate_backend(pg_backend_pid())::text::integer");
+	if (acquire(store, name, 0, &lease) != 0)
+		fail_msg("%s", weir_store_error(NULL));
+	let_go(lease);
+	assert_int_equal(look(store, name).held, 0);
 	break_server("40001", 0);
 }
 
@@ -265,6 +287,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_answer_is_classified_CHECKLIST_63),
+		cmocka_unit_test(an_error_goes_with_its_connection_L6_CHECKLIST_63),
 		cmocka_unit_test(a_server_that_cannot_for_long_is_given_up),
 		cmocka_unit_test(a_row_that_is_locked_is_waited_for),
 		cmocka_unit_test(connections_that_are_killed_lose_nothing_L1_L6),

@@ -296,8 +296,7 @@ static void finish_batch(struct postgres *pg)
 	if (pg->error_code[0] != '\0') {
 		char code[sizeof(pg->error_code)];
 
-		memcpy(code, pg->error_code, sizeof(code));
-		pg->error_code[0] = '\0';
+		memcpy(code, pg->error_code, sizeof(code)); /* it goes with the batch */
 		hear_error(pg, code, pg->error);
 		return;
 	}

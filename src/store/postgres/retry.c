@@ -36,6 +36,8 @@ void weir__pg_free_batch(struct postgres *pg)
 		free(question);
 	}
 	pg->hearing = NULL;
+	/* It may have come before the connection was lost: it is none of the next batch's. */
+	pg->error_code[0] = '\0';
 }
 
 void weir__pg_unsend(struct server *server)
