@@ -426,6 +426,36 @@ TEST(a_lease_outlives_the_server_that_granted_it)
 	let_go(lease);
 }
 
+/* Without the disk's word, a crash loses the last grants; whoever is told that in the middle of a
+ * connection goes on as it began, for a semaphore remembers how its last grants were made. */
+TEST(a_setting_that_changes_meanwhile_loses_no_fence_L2)
+{
+	char name[40];
+	struct weir_lease_info before, after;
+	struct weir_lease *lease;
+	pid_t old = postmaster();
+
+	(void)snprintf(name, sizeof(name), "%s", fresh_name());
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	assert_int_equal(psql("ALTER SYSTEM SET wal_writer_delay = '10s'"), 0);
+	assert_int_equal(psql("ALTER SYSTEM SET synchronous_commit = off"), 0);
+	assert_int_equal(psql("SELECT pg_reload_conf(), pg_sleep(0.5)"), 0);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	weir_lease_get(lease, &before);
+	let_go(lease);
+	kill_server();
+	/* Or one of its processes may still answer. */
+	while (postmaster() == old || psql("SELECT 1") != 0)
+		nap(20);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	weir_lease_get(lease, &after);
+	let_go(lease);
+	assert_true(after.fence > before.fence);
+	assert_int_equal(psql("ALTER SYSTEM RESET ALL"), 0);
+	assert_int_equal(psql("SELECT pg_reload_conf()"), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +470,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_server_process_that_crashes_takes_nothing_with_it_L1_L6),
 		cmocka_unit_test(a_server_that_is_killed_loses_nothing_L1_L6_L11),
 		cmocka_unit_test(a_lease_outlives_the_server_that_granted_it),
+		cmocka_unit_test(a_setting_that_changes_meanwhile_loses_no_fence_L2),
 	};
 	int failed;
 
