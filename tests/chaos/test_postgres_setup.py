@@ -247,8 +247,8 @@ def test_own_schema(server):
     server.sql("CREATE SCHEMA shop; GRANT USAGE ON SCHEMA shop TO app; "
                "CREATE FUNCTION shop.price() RETURNS integer LANGUAGE sql AS 'SELECT 42'; "
                "CREATE SCHEMA stock; CREATE TABLE stock.item (); CREATE SCHEMA kinds; CREATE TYPE kinds.kind AS ENUM ('a'); "
-               "CREATE SCHEMA vacant")
-    for schema in "shop", "stock", "kinds":
+               "CREATE SCHEMA chain; CREATE TABLE chain.store (); CREATE SCHEMA vacant")
+    for schema in "shop", "stock", "kinds", "chain":
         code, _, err = weir(server.unix_url, "store", "init", "--store", f"{server.unix_url}&schema={schema}")
         check(code != 0 and schema in err and "something else in it" in err and "schema=" in err, f"{code} {err}")
     done = subprocess.run([server.bin / "psql", "-X", "-q", "-A", "-t", "-c", "SELECT shop.price()", server.tcp_url],
