@@ -69,6 +69,11 @@ def test_roles(server):
     done = subprocess.run([server.bin / "psql", "-X", "-q", "-c", "SELECT weir.whereabouts()", url],
                           text=True, capture_output=True)
     check("permission denied" in done.stderr, "what is not an operation is not the user's to call")
+    server.sql("REVOKE EXECUTE ON FUNCTION weir.acquire FROM app")
+    code, _, err = weir(url, "run", "-n", "a", "true")
+    check(code == 69 and "function acquire" in err, f"a right that was taken away: {code} {err}")
+    administer(err)
+    check(weir(url, "run", "-n", "a", "true")[0] == 0, "and is given back")
     server.sql("CREATE ROLE other LOGIN PASSWORD 'x'")
     code, _, err = weir(f"postgres://other:x@127.0.0.1:{server.port}/postgres", "ls")
     check(code == 69 and "--grant 'other'" in err, f"a user who was not let in: {err}")

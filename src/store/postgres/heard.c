@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/print.h"
 #include "store/postgres/fault.h"
 #include "store/postgres/postgres.h"
@@ -286,6 +287,18 @@ static void refuse(struct postgres *pg, int error, const char *why)
 	weir__pg_free_batch(pg);
 }
 
+/* It was let in, but not everywhere, or not any more. */
+static void forbid(struct postgres *pg, const char *why)
+{
+	char *remedy = weir__pg_remedy(pg);
+	char *sentence = remedy != NULL ? weir__format_new("%s; its owner runs: %s", why, remedy) :
+					  NULL;
+
+	refuse(pg, -EHOSTUNREACH, sentence != NULL ? sentence : why);
+	weir__free(sentence);
+	weir__free(remedy);
+}
+
 /* The first error of a batch; *why* is what the server says. */
 static void hear_error(struct postgres *pg, const char *code, const char *why)
 {
@@ -301,8 +314,10 @@ static void hear_error(struct postgres *pg, const char *code, const char *why)
 		weir__server_later(&pg->primary, why);
 	} else if (fault == WEIR__PG_AT_ONCE_AGAIN || pg->asked->next != NULL) {
 		ask_apart(pg);
+	} else if (fault == WEIR__PG_FORBIDDEN) {
+		forbid(pg, why);
 	} else {
-		refuse(pg, fault == WEIR__PG_FORBIDDEN ? -EHOSTUNREACH : -EPROTO, why);
+		refuse(pg, -EPROTO, why);
 	}
 }
 

@@ -20,8 +20,8 @@
  * itself is.
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
- * up and go down), remedy.c (what to do for those who may not), heard.c (answers and
- * notifications), rest.c (names that cannot be asked about), survey.c (listings), ask.c (when to
+ * up and go down), heard.c (answers and notifications), remedy.c (what to do for those who may
+ * not), rest.c (names that cannot be asked about), survey.c (listings), ask.c (when to
  * send what), question.c (how), retry.c (connections that fail). */
 #ifndef WEIR_STORE_POSTGRES_POSTGRES_H
 #define WEIR_STORE_POSTGRES_POSTGRES_H
