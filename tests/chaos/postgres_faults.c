@@ -38,9 +38,9 @@ static struct weir_store *open_store(const char *options)
 
 /* ---- what the server may answer -------------------------------------------------------------- */
 
-/* From now on, `times` attempts to write a lease end with an error of this code. A sequence counts
- * them, for it is not rolled back. */
-static void break_server(const char *code, int times)
+/* From now on, `times` attempts to write a lease end with an error of this code, whose text an
+ * expression says. A sequence counts them, for it is not rolled back. */
+static void break_server_with(const char *code, int times, const char *text)
 {
 	char statement[1100];
 
@@ -48,14 +48,19 @@ static void break_server(const char *code, int times)
 		statement, sizeof(statement),
 		"DROP SEQUENCE IF EXISTS weir.faults CASCADE; CREATE SEQUENCE weir.faults; "
 		"CREATE OR REPLACE FUNCTION weir.fault() RETURNS trigger LANGUAGE plpgsql AS "
-		"\\$\\$BEGIN IF nextval('weir.faults') <= %d THEN RAISE EXCEPTION 'injected' "
+		"\\$\\$BEGIN IF nextval('weir.faults') <= %d THEN RAISE EXCEPTION '%%', %s "
 		"USING ERRCODE = '%s'; END IF; RETURN NEW; END\\$\\$; "
 		"DROP TRIGGER IF EXISTS fault ON weir.holder; CREATE TRIGGER fault BEFORE "
 		"INSERT OR UPDATE ON weir.holder FOR EACH ROW EXECUTE FUNCTION weir.fault(); "
 		"DROP TRIGGER IF EXISTS fault ON weir.semaphore; CREATE TRIGGER fault BEFORE "
 		"UPDATE OF sole ON weir.semaphore FOR EACH ROW EXECUTE FUNCTION weir.fault()",
-		times, code);
+		times, text, code);
 	assert_int_equal(psql(statement), 0);
+}
+
+static void break_server(const char *code, int times)
+{
+	break_server_with(code, times, "'injected'");
 }
 
 static const struct {
@@ -98,6 +103,23 @@ TEST(every_answer_is_classified_CHECKLIST_63)
 	break_server("40001", 0);
 }
 
+/* What was asked when a connection was lost is asked again, whatever the server had said before it
+ * went: that says nothing about the answers of the next connection. Whoever reads the text makes
+ * the server say 22P02, and end the connection then. */
+TEST(an_error_goes_with_its_connection_L6_CHECKLIST_63)
+{
+	const char *name = fresh_name();
+	struct weir_lease *lease;
+
+	assert_int_equal(weir_ensure(store, name, 1), 1);
+	break_server_with("22P02", 1, "pg_terminate_backend(pg_backend_pid())::text::integer");
+	if (acquire(store, name, 0, &lease) != 0)
+		fail_msg("%s", weir_store_error(NULL));
+	let_go(lease);
+	assert_int_equal(look(store, name).held, 0);
+	break_server("40001", 0);
+}
+
 TEST(a_server_that_cannot_for_long_is_given_up)
 {
 	struct weir_store *impatient = open_store("&attempts=2&min_delay=10ms");
@@ -110,8 +132,7 @@ TEST(a_server_that_cannot_for_long_is_given_up)
 	weir_store_close(impatient);
 }
 
-/* CHECKLIST 64: somebody sits on the row of a semaphore. Others are not held up for longer than the
- * lock timeout, and this one is served when the row is free. */
+/* CHECKLIST 64: somebody sits on the row of a semaphore for a while. */
 TEST(a_row_that_is_locked_is_waited_for)
 {
 	char statement[200], name[40];
@@ -137,6 +158,150 @@ TEST(a_row_that_is_locked_is_waited_for)
 	assert_int_equal(waitpid(locker, NULL, 0), locker);
 	weir_lease_unref(lease);
 	weir_lease_unref(other);
+	weir_store_close(in);
+}
+
+/* ---- somebody sits on a row ------------------------------------------------------------------ */
+
+static const char sitting[] = "SELECT pg_sleep(60)";
+
+/* Until it is let go. */
+static pid_t sit_on(const char *name)
+{
+	char statement[200];
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)snprintf(statement, sizeof(statement),
+			       "BEGIN; SELECT FROM weir.semaphore WHERE name = '%s' FOR UPDATE; %s",
+			       name, sitting);
+		_exit(psql(statement) == 0 ? 0 : 1);
+	}
+	(void)snprintf(statement, sizeof(statement),
+		       "SELECT FROM weir.semaphore WHERE name = '%s' FOR UPDATE NOWAIT", name);
+	while (psql(statement) == 0)
+		nap(10);
+	return pid;
+}
+
+static void stand_up(pid_t pid)
+{
+	char statement[200];
+
+	(void)snprintf(statement, sizeof(statement),
+		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE "
+		       "'BEGIN;%%%s' AND pid <> pg_backend_pid()",
+		       sitting);
+	assert_int_equal(psql(statement), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+enum { SITTERS = 3, OTHERS = 5 };
+
+struct stuck {
+	struct weir_store *in;
+	const char *name;
+	int result;
+	bool done;
+};
+
+static void *ask_for_it(void *arg)
+{
+	struct stuck *stuck = arg;
+	struct weir_lease *lease;
+
+	stuck->result = acquire(stuck->in, stuck->name, WEIR_NEVER, &lease);
+	__atomic_store_n(&stuck->done, true, __ATOMIC_SEQ_CST);
+	if (stuck->result == 0)
+		let_go(lease);
+	return NULL;
+}
+
+static void begin_to_ask(struct weir_store *in, const char *name, struct stuck *stuck,
+			 pthread_t *threads)
+{
+	for (int i = 0; i < SITTERS; i++) {
+		stuck[i] = (struct stuck){ .in = in, .name = name };
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_for_it, &stuck[i]), 0);
+	}
+}
+
+/* Those who ask under another name wait for no longer than a lock may take, and what they hold is
+ * renewed; whoever asks under this one, or waits there, is served when the row is free. */
+static void sit_while_others_ask(bool have_waiters)
+{
+	struct weir_store *in =
+		open_store("&timeout=400ms&min_delay=20ms&max_delay=50ms&attempts=1000");
+	char name[40], kept_name[40];
+	struct weir_request request = {
+		.name = kept_name, .limit = 1, .ttl = 3 * WEIR_SECOND, .keepalive = true
+	};
+	struct stuck stuck[SITTERS];
+	pthread_t threads[SITTERS];
+	struct weir_lease *kept, *other, *first = NULL;
+	pid_t sitter;
+
+	(void)snprintf(name, sizeof(name), "%s", fresh_name());
+	(void)snprintf(kept_name, sizeof(kept_name), "%s", fresh_name());
+	assert_int_equal(weir_ensure(in, name, 1), 1);
+	assert_int_equal(weir_acquire(in, &request, &kept), 0);
+	if (have_waiters) {
+		assert_int_equal(acquire(in, name, 0, &first), 0);
+		begin_to_ask(in, name, stuck, threads);
+		while (look(in, name).waiting != SITTERS)
+			nap(10);
+	}
+	sitter = sit_on(name);
+	if (!have_waiters)
+		begin_to_ask(in, name, stuck, threads);
+	nap(4000);
+	for (int i = 0; i < OTHERS; i++) {
+		assert_int_equal(acquire(in, fresh_name(), 0, &other), 0);
+		let_go(other);
+	}
+	for (int i = 0; i < SITTERS; i++)
+		assert_false(__atomic_load_n(&stuck[i].done, __ATOMIC_SEQ_CST));
+	let_go(kept);
+	stand_up(sitter);
+	if (first != NULL)
+		let_go(first);
+	for (int i = 0; i < SITTERS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(stuck[i].result, 0);
+	}
+	nothing_is_left(in, name);
+	weir_store_close(in);
+}
+
+TEST(a_row_that_is_locked_holds_up_nobody_else_CHECKLIST_64)
+{
+	sit_while_others_ask(false);
+}
+
+TEST(nor_do_those_who_wait_there_CHECKLIST_64)
+{
+	sit_while_others_ask(true);
+}
+
+/* Whoever cannot wait for it any longer is told, and nobody else is. */
+TEST(a_row_that_is_locked_for_long_is_given_up)
+{
+	struct weir_store *in =
+		open_store("&timeout=200ms&min_delay=10ms&max_delay=20ms&attempts=3");
+	char name[40];
+	struct weir_lease *lease;
+	pid_t sitter;
+
+	(void)snprintf(name, sizeof(name), "%s", fresh_name());
+	assert_int_equal(weir_ensure(in, name, 1), 1);
+	sitter = sit_on(name);
+	assert_int_equal(acquire(in, name, 0, &lease), -EHOSTUNREACH);
+	error_says("55P03");
+	assert_int_equal(acquire(in, fresh_name(), 0, &lease), 0);
+	let_go(lease);
+	stand_up(sitter);
+	assert_int_equal(acquire(in, name, 0, &lease), 0);
+	let_go(lease);
 	weir_store_close(in);
 }
 
@@ -261,16 +426,51 @@ TEST(a_lease_outlives_the_server_that_granted_it)
 	let_go(lease);
 }
 
+/* Without the disk's word, a crash loses the last grants; whoever is told that in the middle of a
+ * connection goes on as it began, for a semaphore remembers how its last grants were made. */
+TEST(a_setting_that_changes_meanwhile_loses_no_fence_L2)
+{
+	char name[40];
+	struct weir_lease_info before, after;
+	struct weir_lease *lease;
+	pid_t old = postmaster();
+
+	(void)snprintf(name, sizeof(name), "%s", fresh_name());
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	let_go(lease);
+	assert_int_equal(psql("ALTER SYSTEM SET wal_writer_delay = '10s'"), 0);
+	assert_int_equal(psql("ALTER SYSTEM SET synchronous_commit = off"), 0);
+	assert_int_equal(psql("SELECT pg_reload_conf(), pg_sleep(0.5)"), 0);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	weir_lease_get(lease, &before);
+	let_go(lease);
+	kill_server();
+	/* Or one of its processes may still answer. */
+	while (postmaster() == old || psql("SELECT 1") != 0)
+		nap(20);
+	assert_int_equal(acquire(store, name, 0, &lease), 0);
+	weir_lease_get(lease, &after);
+	let_go(lease);
+	assert_true(after.fence > before.fence);
+	assert_int_equal(psql("ALTER SYSTEM RESET ALL"), 0);
+	assert_int_equal(psql("SELECT pg_reload_conf()"), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_answer_is_classified_CHECKLIST_63),
+		cmocka_unit_test(an_error_goes_with_its_connection_L6_CHECKLIST_63),
 		cmocka_unit_test(a_server_that_cannot_for_long_is_given_up),
 		cmocka_unit_test(a_row_that_is_locked_is_waited_for),
+		cmocka_unit_test(a_row_that_is_locked_holds_up_nobody_else_CHECKLIST_64),
+		cmocka_unit_test(nor_do_those_who_wait_there_CHECKLIST_64),
+		cmocka_unit_test(a_row_that_is_locked_for_long_is_given_up),
 		cmocka_unit_test(connections_that_are_killed_lose_nothing_L1_L6),
 		cmocka_unit_test(a_server_process_that_crashes_takes_nothing_with_it_L1_L6),
 		cmocka_unit_test(a_server_that_is_killed_loses_nothing_L1_L6_L11),
 		cmocka_unit_test(a_lease_outlives_the_server_that_granted_it),
+		cmocka_unit_test(a_setting_that_changes_meanwhile_loses_no_fence_L2),
 	};
 	int failed;
 

@@ -69,6 +69,11 @@ def test_roles(server):
     done = subprocess.run([server.bin / "psql", "-X", "-q", "-c", "SELECT weir.whereabouts()", url],
                           text=True, capture_output=True)
     check("permission denied" in done.stderr, "what is not an operation is not the user's to call")
+    server.sql("REVOKE EXECUTE ON FUNCTION weir.acquire FROM app")
+    code, _, err = weir(url, "run", "-n", "a", "true")
+    check(code == 69 and "function acquire" in err, f"a right that was taken away: {code} {err}")
+    administer(err)
+    check(weir(url, "run", "-n", "a", "true")[0] == 0, "and is given back")
     server.sql("CREATE ROLE other LOGIN PASSWORD 'x'")
     code, _, err = weir(f"postgres://other:x@127.0.0.1:{server.port}/postgres", "ls")
     check(code == 69 and "--grant 'other'" in err, f"a user who was not let in: {err}")
@@ -199,6 +204,87 @@ def test_hosts(server):
     check(code == 0, err)
 
 
+def test_tls_by_default(server):
+    """Off this host a server must prove who it is, unless somebody has said otherwise. This one cannot."""
+    far = f"app:{PASSWORD}@0.0.0.0:{server.port}"  # it is this host all the same
+    service = f"postgres://app:{PASSWORD}@/postgres?attempts=1&service="
+    services = server.directory / "services"
+    services.write_text(f"[far]\nhost=0.0.0.0\nport={server.port}\n"
+                        f"[trusted]\nhost=0.0.0.0\nport={server.port}\nsslmode=disable\n")
+    for url, environment, expected in (
+            (f"postgres://{far}/postgres?attempts=1", {}, 69),
+            (f"postgres://{far},127.0.0.1:1/postgres?attempts=1", {}, 69),
+            (f"{service}far", {"PGSERVICEFILE": str(services)}, 69),
+            (f"postgres://{far}/postgres?attempts=1&sslmode=prefer", {}, 0),
+            (f"postgres://{far}/postgres?attempts=1", {"PGSSLMODE": "prefer"}, 0),
+            (f"{service}trusted", {"PGSERVICEFILE": str(services)}, 0)):
+        code, _, err = weir(url, "ls", environment=environment)
+        check(code == expected and (code == 0 or "SSL was required" in err), f"{url}: {code} {err}")
+
+
+def test_settings(server):
+    """CHECKLIST 64: no session of ours has a lock for long, whatever the server's own settings are."""
+    server.sql("CREATE TABLE seen (name text, value text); CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS "
+               "$$BEGIN INSERT INTO public.seen SELECT s.name, s.setting FROM pg_settings s; RETURN NULL; END$$; "
+               "CREATE TRIGGER see AFTER INSERT ON weir.semaphore EXECUTE FUNCTION see(); "
+               "ALTER ROLE root SET default_transaction_isolation = 'serializable'")
+    try:
+        check(weir(server.unix_url + "&timeout=4s&synchronous_commit=local", "limit", "settings", "1")[0] == 0, "made")
+        seen = dict(line.split("|", 1) for line in server.sql("SELECT * FROM seen").splitlines() if "|" in line)
+        for name, value in (("statement_timeout", "4000"), ("lock_timeout", "3000"),
+                            ("idle_in_transaction_session_timeout", "4000"), ("transaction_isolation", "read committed"),
+                            ("search_path", "pg_catalog, weir, pg_temp"), ("synchronous_commit", "local")):
+            check(seen[name] == value, f"{name} is {seen[name]}")
+    finally:
+        server.sql("DROP FUNCTION see CASCADE; DROP TABLE seen; ALTER ROLE root RESET ALL")
+
+
+def test_too_many(server):
+    """CHECKLIST 70: whoever finds no connection free tries again."""
+    url = f"postgres://app:{PASSWORD}@127.0.0.1:{server.port}/postgres"
+    server.sql("ALTER ROLE app CONNECTION LIMIT 0")
+    try:
+        code, _, err = weir(url + "?attempts=1", "ls")
+        check(code == 69 and "too many connections" in err, f"{code} {err}")
+        late = subprocess.Popen([WEIR, "ls"], env={**os.environ, "WEIR_STORE": url + "?attempts=1000&max_delay=100ms"},
+                                stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+        check(late.poll() is None, "it has not given up")
+    finally:
+        server.sql("ALTER ROLE app CONNECTION LIMIT -1")
+    check(late.wait(60) == 0, "and is let in when there is one")
+
+
+def test_reaper(server):
+    """What is over is cleared away by whoever is connected, as many at a time as it was told; or by nobody."""
+    def left():
+        return int(server.sql("SELECT count(*) FROM weir.lease WHERE name LIKE 'over-%'"))
+
+    def make():
+        for i in range(3):
+            check(weir(server.unix_url, "acquire", "-j", "1", "--ttl", "1s", f"over-{i}")[0] == 0, "acquired")
+        while int(server.sql("SELECT count(*) FROM weir.holders WHERE name LIKE 'over-%'")):
+            time.sleep(0.05)
+
+    make()
+    for options, batches in ("&reaper_cadence=0", 0), ("&reaper_cadence=100ms&reaper_batch=1", 3), ("&reaper_cadence=100ms", 1):
+        if left() == 0:
+            make()
+        idle = subprocess.Popen([WEIR, "run", "-q", "idle", "sleep", "60"],
+                                env={**os.environ, "WEIR_STORE": server.unix_url + options})
+        try:
+            until = time.monotonic() + (20 if batches else 1)
+            while left() != 0 and time.monotonic() < until:
+                time.sleep(0.05)
+        finally:
+            idle.terminate()
+            idle.wait()
+        check(left() == (0 if batches else 3), f"{left()} are left with {options}")
+        # Each batch is a transaction.
+        seen = server.sql("SELECT count(DISTINCT xmin::text) FROM weir.semaphore WHERE name LIKE 'over-%'").strip()
+        check(batches == 0 or seen == str(batches), f"{seen} batches with {options}")
+
+
 def test_percent_signs(server):
     """The values of options are as in libpq's URLs."""
     directory = str(server.directory).replace("/", "%2F").replace("t", "%74")
@@ -247,8 +333,8 @@ def test_own_schema(server):
     server.sql("CREATE SCHEMA shop; GRANT USAGE ON SCHEMA shop TO app; "
                "CREATE FUNCTION shop.price() RETURNS integer LANGUAGE sql AS 'SELECT 42'; "
                "CREATE SCHEMA stock; CREATE TABLE stock.item (); CREATE SCHEMA kinds; CREATE TYPE kinds.kind AS ENUM ('a'); "
-               "CREATE SCHEMA vacant")
-    for schema in "shop", "stock", "kinds":
+               "CREATE SCHEMA chain; CREATE TABLE chain.store (); CREATE SCHEMA vacant")
+    for schema in "shop", "stock", "kinds", "chain":
         code, _, err = weir(server.unix_url, "store", "init", "--store", f"{server.unix_url}&schema={schema}")
         check(code != 0 and schema in err and "something else in it" in err and "schema=" in err, f"{code} {err}")
     done = subprocess.run([server.bin / "psql", "-X", "-q", "-A", "-t", "-c", "SELECT shop.price()", server.tcp_url],
@@ -510,8 +596,9 @@ def main():
             server.start()
             server.sql(f"ALTER ROLE root PASSWORD '{PASSWORD}'; CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'; "
                        "REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
-            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_percent_signs, test_options,
-                         test_hosts, test_versions, test_own_schema, test_views, test_dead_in_views, test_growth,
+            for test in (test_roles, test_remedies, test_search_path, test_secrets, test_tls_by_default,
+                         test_settings, test_too_many, test_reaper, test_percent_signs, test_options, test_hosts,
+                         test_versions, test_own_schema, test_views, test_dead_in_views, test_growth,
                          test_lock, test_restart, test_lax_restart, test_backup):
                 test(server)
                 print("ok", test.__name__, flush=True)

@@ -258,8 +258,11 @@ void weir__pg_send(struct postgres *pg)
 		return;
 	}
 	pg->sent = weir__boottime();
-	if (pg->primary.todo.first == NULL || !is_alone(pg->primary.todo.first))
+	/* A poll may hold up the next one, too, and be due again by then: what is to do comes
+	 * first. */
+	if (pg->primary.todo.first == NULL || (!pg->held_up && !is_alone(pg->primary.todo.first)))
 		add_polls(pg, &batch);
+	pg->held_up = false;
 	add_calls(pg, &batch);
 	if (batch.n == 0) {
 		weir__pg_part(&pg->desk);

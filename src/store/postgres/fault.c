@@ -15,13 +15,13 @@ static const struct {
 	{ "0A000", WEIR__PG_ELSEWHERE }, /* a plan must not change its result: the schema was
 					    migrated */
 	{ "3F000", WEIR__PG_MISSING },   /* no such schema */
-	{ "40", WEIR__PG_LATER },        /* serialization failure, deadlock */
+	{ "40", WEIR__PG_IN_USE },       /* serialization failure, deadlock */
 	{ "42501", WEIR__PG_FORBIDDEN },
 	{ "42883", WEIR__PG_MISSING },       /* no such function */
 	{ "42P01", WEIR__PG_MISSING },       /* no such table */
 	{ "53", WEIR__PG_LATER },            /* too many connections, no memory, no disk */
-	{ "55P03", WEIR__PG_LATER },         /* the lock could not be had in time */
-	{ "57014", WEIR__PG_LATER },         /* cancelled, or it took too long */
+	{ "55P03", WEIR__PG_IN_USE },        /* the lock could not be had in time */
+	{ "57014", WEIR__PG_IN_USE },        /* cancelled, or it took too long */
 	{ "WE001", WEIR__PG_AT_ONCE_AGAIN }, /* of release() in short.sql */
 	{ "57", WEIR__PG_ELSEWHERE },        /* it is being shut down, has crashed, is starting */
 };

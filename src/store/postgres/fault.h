@@ -4,6 +4,7 @@
 
 enum weir__pg_fault {
 	WEIR__PG_AT_ONCE_AGAIN, /* what we believed was wrong: ask again without */
+	WEIR__PG_IN_USE,        /* not of that name now: ask again later, of others meanwhile */
 	WEIR__PG_LATER,         /* it cannot now: ask again, on the same connection */
 	WEIR__PG_ELSEWHERE,     /* it is not the one to ask any more: connect anew */
 	WEIR__PG_FORBIDDEN,     /* the user may not */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/print.h"
 #include "store/postgres/fault.h"
 #include "store/postgres/postgres.h"
@@ -236,9 +237,9 @@ void weir__pg_quote(struct postgres *pg, const PGresult *result, char *why, size
 	weir__pg_redact(&pg->address, why);
 }
 
-/* The transaction has done nothing, so its calls are to do again, each alone, or asked about again.
- */
-static void take_back(struct postgres *pg)
+/* The transaction has done nothing, so its calls are to do again, perhaps each alone, or asked
+ * about again. */
+static void take_back(struct postgres *pg, bool alone)
 {
 	struct calls later = weir__calls_aside(&pg->primary.todo);
 
@@ -246,13 +247,28 @@ static void take_back(struct postgres *pg)
 		for (size_t i = 0; i < question->n; i++) {
 			struct call *call = question->calls[i];
 
-			call->alone = call->alone || call->state == CALL_SENT;
+			call->alone = call->alone || (alone && call->state == CALL_SENT);
 			weir__call_take_back(call);
 		}
 	}
 	weir__calls_behind(&pg->primary.todo, later);
-	weir__pg_free_batch(pg);
 	weir__desk_look(&pg->desk, 0);
+}
+
+static void ask_apart(struct postgres *pg)
+{
+	take_back(pg, true);
+	weir__pg_free_batch(pg);
+}
+
+/* The others of the batch have nothing to do with it. */
+static void ask_without(struct postgres *pg, const struct question *culprit, const char *why)
+{
+	weir__server_heard(&pg->primary);
+	take_back(pg, false);
+	weir__pg_rest(pg, culprit, why);
+	pg->held_up = true;
+	weir__pg_free_batch(pg);
 }
 
 static void refuse(struct postgres *pg, int error, const char *why)
@@ -271,20 +287,37 @@ static void refuse(struct postgres *pg, int error, const char *why)
 	weir__pg_free_batch(pg);
 }
 
+/* It was let in, but not everywhere, or not any more. */
+static void forbid(struct postgres *pg, const char *why)
+{
+	char *remedy = weir__pg_remedy(pg);
+	char *sentence = remedy != NULL ? weir__format_new("%s; its owner runs: %s", why, remedy) :
+					  NULL;
+
+	refuse(pg, -EHOSTUNREACH, sentence != NULL ? sentence : why);
+	weir__free(sentence);
+	weir__free(remedy);
+}
+
 /* The first error of a batch; *why* is what the server says. */
 static void hear_error(struct postgres *pg, const char *code, const char *why)
 {
 	enum weir__pg_fault fault = weir__pg_fault_of(code);
+	const struct question *culprit = pg->asked->next == NULL ? pg->asked : pg->culprit;
 
 	if (fault == WEIR__PG_ELSEWHERE) {
 		weir__server_lost(&pg->primary, why);
-	} else if (fault == WEIR__PG_LATER) {
-		take_back(pg);
+	} else if (fault == WEIR__PG_IN_USE && culprit != NULL) {
+		ask_without(pg, culprit, why);
+	} else if (fault == WEIR__PG_IN_USE || fault == WEIR__PG_LATER) {
+		ask_apart(pg);
 		weir__server_later(&pg->primary, why);
 	} else if (fault == WEIR__PG_AT_ONCE_AGAIN || pg->asked->next != NULL) {
-		take_back(pg);
+		ask_apart(pg);
+	} else if (fault == WEIR__PG_FORBIDDEN) {
+		forbid(pg, why);
 	} else {
-		refuse(pg, fault == WEIR__PG_FORBIDDEN ? -EHOSTUNREACH : -EPROTO, why);
+		refuse(pg, -EPROTO, why);
 	}
 }
 
@@ -296,8 +329,7 @@ static void finish_batch(struct postgres *pg)
 	if (pg->error_code[0] != '\0') {
 		char code[sizeof(pg->error_code)];
 
-		memcpy(code, pg->error_code, sizeof(code));
-		pg->error_code[0] = '\0';
+		memcpy(code, pg->error_code, sizeof(code)); /* it goes with the batch */
 		hear_error(pg, code, pg->error);
 		return;
 	}
@@ -314,6 +346,7 @@ static void note_error(struct postgres *pg, const PGresult *result)
 	if (pg->error_code[0] != '\0')
 		return;
 	weir__format(pg->error_code, sizeof(pg->error_code), "%s", code != NULL ? code : "08006");
+	pg->culprit = pg->preparing == 0 && !pg->settling ? pg->hearing : NULL;
 	weir__pg_quote(pg, result, pg->error, sizeof(pg->error));
 }
 

@@ -24,8 +24,8 @@ static struct postgres *pg_of_ear(struct weir__pg_wire *wire)
 
 /* ---- questions before the first -------------------------------------------------------------- */
 
-/* A word of SQL's cannot be the name of a schema everywhere; only the server knows all of them. Who
- * finds a schema need not ask. */
+/* A store is known by a table whose name nobody else would use. A word of SQL's cannot be the name
+ * of a schema everywhere; only the server knows all of them. Who finds a schema need not ask. */
 static const char facts[] =
 	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery()::int,"
 	" pg_catalog.current_setting('server_version_num'), current_user,"
@@ -34,7 +34,7 @@ static const char facts[] =
 	" WHERE k.word = $1 AND k.catcode <> 'U') ELSE 0 END"
 	" FROM (SELECT count(*) AS tables FROM pg_catalog.pg_class c"
 	" JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-	" WHERE n.nspname = $1 AND c.relname = 'store') f";
+	" WHERE n.nspname = $1 AND c.relname = 'incarnation') f";
 enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, IS_WORD, FACTS };
 
 static void ask(struct postgres *pg, enum hello what, const char *text, const char *value)

@@ -10,7 +10,7 @@ DECLARE
 BEGIN
 	IF schema_ IS NULL THEN
 		CREATE SCHEMA @schema@;
-	ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = schema_ AND relname = 'store')
+	ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = schema_ AND relname = 'incarnation')
 		AND (EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = schema_)
 			OR EXISTS (SELECT FROM pg_catalog.pg_proc WHERE pronamespace = schema_)
 			OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = schema_))

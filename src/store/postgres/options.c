@@ -262,13 +262,17 @@ static void write_where(struct postgres *pg)
 		     database != NULL ? database : "");
 }
 
-/* What a session, or a transaction behind a pooler, is to be: given up before we do. A plan that
- * was made while a table was small is kept, so it must be one that is good for large ones, too.
- * That makes a scan of a table of one row look so dear that it would be compiled, which takes 0.1
- * s. */
+/* What a session, or a transaction behind a pooler, is to be: given up before we do. Whether
+ * commits wait for the disk must stay as it was when the server was greeted, whatever its files say
+ * meanwhile: semaphores remember it. A plan that was made while a table was small is kept, so it
+ * must be one that is good for large ones, too. That makes a scan of a table of one row look so
+ * dear that it would be compiled, which takes 0.1 s. */
 static char *write_settings(const struct postgres *pg, bool local)
 {
-	const char *commit = pg->synchronous_commit;
+	const char *quote = pg->synchronous_commit != NULL ? "'" : "";
+	const char *commit = pg->synchronous_commit != NULL ?
+				     pg->synchronous_commit :
+				     "current_setting('synchronous_commit')";
 	long long timeout = pg->address.timeout / WEIR_MS;
 	const char *is_local = local ? "true" : "false";
 	char more[400] = "";
@@ -287,12 +291,10 @@ static char *write_settings(const struct postgres *pg, bool local)
 				", set_config('enable_seqscan', 'off', %s)"
 				", set_config('jit', 'off', %s)"
 				", set_config('search_path', 'pg_catalog, %s, pg_temp', %s)"
-				"%s%s%s%s%s%s",
+				", set_config('synchronous_commit', %s%s%s, %s)%s",
 				timeout, is_local, timeout - timeout / 4, is_local, is_local,
-				is_local, pg->schema, is_local, more,
-				commit != NULL ? ", set_config('synchronous_commit', '" : "",
-				commit != NULL ? commit : "", commit != NULL ? "', " : "",
-				commit != NULL ? is_local : "", commit != NULL ? ")" : "");
+				is_local, pg->schema, is_local, quote, commit, quote, is_local,
+				more);
 }
 
 /* The ear goes to the server itself, where somebody has said where that is. */

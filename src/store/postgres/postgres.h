@@ -9,7 +9,8 @@
  * the disk. Nobody is answered before the commit. The questions of a batch are in the order of
  * names: whoever locks several semaphores locks them in that order, so no deadlock can form. If
  * one statement fails, the transaction has done nothing, and its questions are asked again, each
- * in a batch of its own.
+ * in a batch of its own. If it fails because somebody else sits on the row of its semaphore, all
+ * that is to be asked under that name rests for a while, and the others are asked without it.
  *
  * The mouth has also said LISTEN to a channel of this agent alone: a grant's notification has the
  * whole lease in it. The server wakes up every session that listens, whatever is said and to whom,
@@ -19,9 +20,9 @@
  * itself is.
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
- * up and go down), remedy.c (what to do for those who may not), heard.c (answers and
- * notifications), survey.c (listings), ask.c (when to send what), question.c (how), retry.c
- * (connections that fail). */
+ * up and go down), heard.c (answers and notifications), remedy.c (what to do for those who may
+ * not), rest.c (names that cannot be asked about), survey.c (listings), ask.c (when to
+ * send what), question.c (how), retry.c (connections that fail). */
 #ifndef WEIR_STORE_POSTGRES_POSTGRES_H
 #define WEIR_STORE_POSTGRES_POSTGRES_H
 
@@ -103,8 +104,12 @@ struct postgres {
 	struct question *hearing; /* of it, the one whose answer comes next */
 	char error_code[8];       /* the first error of it; empty: there was none */
 	char error[400];
-	weir_time sent; /* when it was */
+	bool held_up;                   /* the last batch was, by one of its questions */
+	const struct question *culprit; /* whose error that is; NULL: the whole batch's */
+	weir_time sent;                 /* when it was */
 	struct weir__timer ear_pause;
+	struct weir__timer wake_up; /* for calls that rest */
+	weir_time wakes_at;
 	struct weir__timer reaper;
 	struct weir__op reaping;
 	bool is_reaping;
@@ -141,6 +146,11 @@ bool weir__pg_send_settings(struct postgres *pg);
 /* ask.c */
 void weir__pg_send(struct postgres *pg);        /* what is to do, if nothing is on its way */
 void weir__pg_look_at_all(struct postgres *pg); /* whoever waits is asked about now */
+
+/* rest.c */
+/* Of a question that was taken back: its calls, and all others that are to ask under its name. */
+void weir__pg_rest(struct postgres *pg, const struct question *question, const char *why);
+void weir__pg_wake_up(struct weir__timer *timer);
 
 /* survey.c */
 bool weir__pg_survey_start(struct call *call);

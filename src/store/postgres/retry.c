@@ -36,6 +36,9 @@ void weir__pg_free_batch(struct postgres *pg)
 		free(question);
 	}
 	pg->hearing = NULL;
+	/* It may have come before the connection was lost: it is none of the next batch's. */
+	pg->error_code[0] = '\0';
+	pg->culprit = NULL;
 }
 
 void weir__pg_unsend(struct server *server)
@@ -53,12 +56,14 @@ void weir__pg_part(struct desk *desk)
 	struct postgres *pg = weir__pg_of(desk);
 	struct weir__op *goodbye = desk->goodbye;
 
-	if (goodbye == NULL || !weir__server_is_idle(&pg->primary) || pg->asked != NULL)
+	if (goodbye == NULL || !weir__server_is_idle(&pg->primary) || pg->asked != NULL ||
+	    desk->resting.first != NULL)
 		return;
 	pg->desk.goodbye = NULL;
 	weir__agent_timer_unset(pg->desk.agent, &pg->primary.pause);
 	weir__agent_timer_unset(pg->desk.agent, &pg->ear_pause);
 	weir__agent_timer_unset(pg->desk.agent, &pg->desk.heartbeat);
+	weir__agent_timer_unset(pg->desk.agent, &pg->wake_up);
 	weir__agent_timer_unset(pg->desk.agent, &pg->reaper);
 	weir__pg_wire_close(&pg->mouth);
 	weir__pg_wire_close(&pg->ear);
