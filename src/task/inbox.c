@@ -55,7 +55,7 @@ static void watch_add(struct watch *watch, struct weir__task *task)
 {
 	uint32_t i = watch->count++;
 
-	for (; i > 0 && (int32_t)(watch->tasks[i - 1]->left_at - task->left_at) > 0; i--)
+	for (; i > 0 && watch->tasks[i - 1]->left_at > task->left_at; i--)
 		watch->tasks[i] = watch->tasks[i - 1];
 	watch->tasks[i] = task;
 }

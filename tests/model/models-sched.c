@@ -1,6 +1,7 @@
 /* model: a scheduler that goes to sleep, that ends, or that a signal interrupts, while others wake
  * its tasks. */
 #include "model/models-parts.h"
+#include "task/sched.h"
 
 TASK(task_nothing)
 {
@@ -105,9 +106,12 @@ static void release_both(void)
 	}
 }
 
+/* The first has waited for long when the second comes: other tasks have switched ever since. */
 TASK(root_of_both)
 {
 	m_spawn(0, task_first);
+	(void)m_yield();
+	weir__sched_here()->switches += UINT32_C(1) << 31;
 	m_spawn(1, task_second);
 	(void)m_yield();
 	WEIR__STORE(m_word(1), BOTH_WAIT, __ATOMIC_RELAXED);
