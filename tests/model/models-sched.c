@@ -123,6 +123,46 @@ TASK(root_of_both)
 
 RUN(run_in_order, root_of_both)
 
+/* The same by a handler alone, and in one step. If it has come too early, the root does it. */
+enum { TOO_EARLY = BOTH_RELEASED + 1 };
+
+static void release_both_at_once(void)
+{
+	uint32_t found = 0;
+
+	if (!WEIR__CAS(m_word(1), &found, TOO_EARLY, __ATOMIC_RELAXED))
+		m_check(m_release(2) == 0, "a release failed");
+}
+
+TASK(root_of_both_interrupted)
+{
+	uint32_t found = 0;
+
+	m_spawn(0, task_first);
+	m_spawn(1, task_second);
+	(void)m_yield();
+	if (!WEIR__CAS(m_word(1), &found, BOTH_WAIT, __ATOMIC_RELAXED))
+		m_check(m_release(2) == 0, "a release failed");
+	end_child(0);
+	end_child(1);
+	m_check(m_complete(2, 0) == 0, "a promise ended twice");
+	m_drop(2);
+	return 0;
+}
+
+RUN(run_interrupted_in_order, root_of_both_interrupted)
+
+static void make_promise(void)
+{
+	m_promise(2, 2);
+}
+
+/* Somebody is left, for all that the scheduler knows. */
+static void stay(void)
+{
+	end_child(2);
+}
+
 static const struct model models[] = {
 	{
 		.name = "inbox",
@@ -201,6 +241,16 @@ static const struct model models[] = {
 		.held = 1,
 		.threads = { run_one, pass },
 		.handler = release,
+		.spare_cpu = true,
+	},
+	{
+		.name = "signal_releases_in_order",
+		.promise = "P3: the same with two tasks, which run in the order of their grants",
+		.permits = 2,
+		.held = 2,
+		.prepare = make_promise,
+		.threads = { run_interrupted_in_order, stay },
+		.handler = release_both_at_once,
 		.spare_cpu = true,
 	},
 	{
