@@ -44,7 +44,8 @@
  *
  * WHO MAY CALL
  *     Each function says so. "A task" means: from a function that weir_run or weir_spawn started.
- *     Nothing here may be called from a signal handler. A task never moves to another thread. No
+ *     Nothing here may be called from a signal handler. A task never moves to another thread, nor
+ *     to another process: the child of a fork() in a task may exec or _exit, and no more. No
  *     call is a cancellation point of pthread_cancel, but weir_sched_dump where it prints; at one
  *     of a task's own, a read() say, the thread ends with its scheduler and all its tasks.
  *

@@ -55,7 +55,7 @@ static void watch_add(struct watch *watch, struct weir__task *task)
 {
 	uint32_t i = watch->count++;
 
-	for (; i > 0 && (int32_t)(watch->tasks[i - 1]->left_at - task->left_at) > 0; i--)
+	for (; i > 0 && watch->tasks[i - 1]->left_at > task->left_at; i--)
 		watch->tasks[i] = watch->tasks[i - 1];
 	watch->tasks[i] = task;
 }
@@ -151,6 +151,11 @@ bool weir__sched_watch(struct weir__sched *sched, struct weir__task *self)
 {
 	if (sched->is_virtual || sched_has_events(sched) || !weir__cpu_to_spare())
 		return false;
+	/* From here on this is the loop's part. A signal handler must not put those whom it tells
+	 * before others who were told first and are not in the ready queue yet: its way is the
+	 * inbox. */
+	WEIR__POKE(&sched->current, NULL);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	sched->watched = !watch_tasks(sched, self);
 	return !sched->watched;
 }

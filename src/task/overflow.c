@@ -4,13 +4,32 @@
 #include "base/fault.h"
 #include "task/sched.h"
 
+static size_t past_stack_of(const struct weir__task *task, const void *address)
+{
+	return task->stack ? weir__stack_past(&task->sched->stacks, task->stack, address) : 0;
+}
+
+/* Whose stack `address` is below; or NULL. One that is about to wait runs no more, for all that is
+ * known, but is still on its stack. Then all are looked at: `older` always leads to the next. */
+static const struct weir__task *whose(const void *address)
+{
+	const struct weir__sched *sched = weir__sched_here();
+	const struct weir__task *task = weir__task_here();
+
+	if (task)
+		return past_stack_of(task, address) > 0 ? task : NULL;
+	task = sched ? sched->newest : NULL;
+	while (task && past_stack_of(task, address) == 0)
+		task = task->older;
+	return task;
+}
+
 bool weir__overflow_explain(const void *address)
 {
-	const struct weir__task *task = weir__task_here();
+	const struct weir__task *task = whose(address);
 	struct weir__cry cry = { .length = 0 };
-	size_t past = task ? weir__stack_past(&task->sched->stacks, task->stack, address) : 0;
 
-	if (past == 0)
+	if (!task)
 		return false;
 	weir__cry_text(&cry, "weir: task ");
 	weir__cry_number(&cry, task->id);
@@ -22,7 +41,7 @@ bool weir__overflow_explain(const void *address)
 	weir__cry_text(&cry, " has overflowed its stack of ");
 	weir__cry_number(&cry, weir__stack_usable(&task->sched->stacks));
 	weir__cry_text(&cry, " bytes, by ");
-	weir__cry_number(&cry, past);
+	weir__cry_number(&cry, past_stack_of(task, address));
 	weir__cry_text(&cry, " or more.\nweir: it runs the function at ");
 	weir__cry_place(&cry, (const void *)(uintptr_t)task->fn);
 	weir__cry_text(&cry, ", and was started at ");

@@ -261,7 +261,7 @@ bool weir__task_disturb(struct weir__task *task, int outcome)
 {
 	if (!task->parking || !step_back(task->parking))
 		return false;
-	task->outcome = outcome;
+	task->outcome = (int16_t)outcome;
 	task->odd = true;
 	ready_add(&task->sched->ready, task);
 	return true;

@@ -40,16 +40,16 @@ struct weir__task {
 	char *stack; /* its end; NULL: it has not run yet and has none */
 	struct weir__sched *sched;
 	struct weir__parking *parking; /* while it waits */
-	int outcome;                   /* why it was made ready other than by unpark; or 0 */
+	uint64_t left_at;              /* how many switches there had been when it began to wait */
+	int its_errno;                 /* while it does not run */
 	uint32_t shields;
-	bool cancelled; /* and not told yet */
-	bool stubborn;  /* waits for what is certain to come: not to be disturbed */
+	int16_t outcome; /* why it was made ready other than by unpark; or 0 */
+	bool cancelled;  /* and not told yet */
+	bool stubborn;   /* waits for what is certain to come: not to be disturbed */
 	bool started;
 	bool timed;
-	bool listed;      /* in a report that is being written */
-	bool odd;         /* there is more to do before it runs: see go_oddly() */
-	int its_errno;    /* while it does not run */
-	uint32_t left_at; /* how many switches there had been when it began to wait */
+	bool listed; /* in a report that is being written */
+	bool odd;    /* there is more to do before it runs: see go_oddly() */
 
 	weir_task_fn *fn;
 	void *arg;
@@ -91,7 +91,7 @@ struct weir__sched {
 	size_t task_count;
 	uint64_t spawned;
 	uint64_t who; /* its number, in place: see park/park.h */
-	uint32_t switches;
+	uint64_t switches;
 	int *thread_errno;
 	bool on_valgrind;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */

@@ -1,6 +1,7 @@
 /* model: a scheduler that goes to sleep, that ends, or that a signal interrupts, while others wake
  * its tasks. */
 #include "model/models-parts.h"
+#include "task/sched.h"
 
 TASK(task_nothing)
 {
@@ -75,6 +76,9 @@ TASK(root_of_signals)
 
 RUN(run_for_signals, root_of_signals)
 
+/* Once both wait, by whoever comes first. */
+enum { BOTH_WAIT = 1, BOTH_RELEASED, TOO_EARLY };
+
 /* Two that are granted in this order, and run in it. */
 TASK(task_first)
 {
@@ -87,13 +91,11 @@ TASK(task_first)
 TASK(task_second)
 {
 	m_check(m_acquire(1) == 0, "an acquire failed");
-	m_check(*m_word(0) == 1, "who was granted last ran first");
+	m_check(*m_word(0) == 1 || WEIR__LOAD(m_word(1), __ATOMIC_RELAXED) == TOO_EARLY,
+		"who was granted last ran first");
 	release();
 	return 0;
 }
-
-/* Once both wait, by whoever comes first. */
-enum { BOTH_WAIT = 1, BOTH_RELEASED };
 
 static void release_both(void)
 {
@@ -105,9 +107,12 @@ static void release_both(void)
 	}
 }
 
+/* The first has waited for long when the second comes: other tasks have switched ever since. */
 TASK(root_of_both)
 {
 	m_spawn(0, task_first);
+	(void)m_yield();
+	weir__sched_here()->switches += UINT32_C(1) << 31;
 	m_spawn(1, task_second);
 	(void)m_yield();
 	WEIR__STORE(m_word(1), BOTH_WAIT, __ATOMIC_RELAXED);
@@ -118,6 +123,85 @@ TASK(root_of_both)
 }
 
 RUN(run_in_order, root_of_both)
+
+/* The same by a handler alone, and in one step. If it has come too early, the root does it. */
+static void release_both_at_once(void)
+{
+	uint32_t found = 0;
+
+	if (!WEIR__CAS(m_word(1), &found, TOO_EARLY, __ATOMIC_RELAXED))
+		m_check(m_release(2) == 0, "a release failed");
+}
+
+TASK(root_of_both_interrupted)
+{
+	uint32_t found = 0;
+
+	m_spawn(0, task_first);
+	m_spawn(1, task_second);
+	(void)m_yield();
+	if (!WEIR__CAS(m_word(1), &found, BOTH_WAIT, __ATOMIC_RELAXED))
+		m_check(m_release(2) == 0, "a release failed");
+	end_child(0);
+	end_child(1);
+	m_check(m_complete(2, 0) == 0, "a promise ended twice");
+	m_drop(2);
+	return 0;
+}
+
+RUN(run_interrupted_in_order, root_of_both_interrupted)
+
+static void make_promise(void)
+{
+	m_promise(2, 2);
+}
+
+/* Somebody is left, for all that the scheduler knows. */
+static void stay(void)
+{
+	end_child(2);
+}
+
+TASK(task_idle)
+{
+	m_check(m_wait(4, WEIR_NEVER, NULL) == 0, "a wait failed");
+	return 0;
+}
+
+/* More than are watched at once, and the last one that waits is the second of the two. */
+TASK(root_of_many)
+{
+	m_spawn(2, task_idle);
+	m_spawn(3, task_idle);
+	m_spawn(0, task_first);
+	m_spawn(1, task_second);
+	end_child(0);
+	end_child(1);
+	m_check(m_complete(4, 0) == 0, "a promise ended twice");
+	end_child(2);
+	end_child(3);
+	m_drop(4);
+	return 0;
+}
+
+RUN(run_many_in_order, root_of_many)
+
+static void make_promise_of_one(void)
+{
+	m_promise(4, 1);
+}
+
+/* Whoever joins the queue while it is released to may go on without having waited: a try comes to
+ * the queue after that. */
+static void release_one_by_one(void)
+{
+	if (m_waiting() < 2)
+		WEIR__STORE(m_word(1), TOO_EARLY, __ATOMIC_RELAXED);
+	else
+		(void)m_try(1);
+	release();
+	release();
+}
 
 static const struct model models[] = {
 	{
@@ -150,6 +234,15 @@ static const struct model models[] = {
 		.permits = 2,
 		.held = 2,
 		.threads = { release_both, run_in_order },
+		.spare_cpu = true,
+	},
+	{
+		.name = "watched_last_in_order",
+		.promise = "P3: the same when there are so many that only the last is watched",
+		.permits = 2,
+		.held = 2,
+		.prepare = make_promise_of_one,
+		.threads = { release_one_by_one, run_many_in_order },
 		.spare_cpu = true,
 	},
 	{
@@ -197,6 +290,16 @@ static const struct model models[] = {
 		.held = 1,
 		.threads = { run_one, pass },
 		.handler = release,
+		.spare_cpu = true,
+	},
+	{
+		.name = "signal_releases_in_order",
+		.promise = "P3: the same with two tasks, which run in the order of their grants",
+		.permits = 2,
+		.held = 2,
+		.prepare = make_promise,
+		.threads = { run_interrupted_in_order, stay },
+		.handler = release_both_at_once,
 		.spare_cpu = true,
 	},
 	{

@@ -64,9 +64,9 @@ TEST(a_double_acquire_is_reported_with_all_who_wait_BEHAVIOURS_15)
 	assert_int_equal(run_watched(acquires_twice, &sem, &alarm), 0);
 	assert_int_equal(alarm.calls, 1);
 	assert_contains(alarm.report, "deadlock: all 3 tasks wait");
-	assert_contains(alarm.report, "task 1 \"root\"");
-	assert_contains(alarm.report, "task 2 \"waiter\"");
-	assert_contains(alarm.report, "task 3 \"waiter\"");
+	assert_contains(alarm.report, "task 1 \"root\", started at ");
+	assert_contains(alarm.report, "task 2 \"waiter\", started at ");
+	assert_contains(alarm.report, "task 3 \"waiter\", started at ");
 	(void)snprintf(name, sizeof(name), "semaphore %p: 1 of 1 held, 3 waiting", (void *)&sem);
 	assert_contains(alarm.report, name);
 }

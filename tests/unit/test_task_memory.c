@@ -271,6 +271,58 @@ TEST(a_task_that_finds_no_memory_is_told_and_goes_on)
 	run(finds_no_memory, NULL);
 }
 
+enum { PARKED = 100 };
+
+struct crowd {
+	struct weir_sem sem;
+	char *places[PARKED]; /* one of each stack */
+	uint32_t count;
+};
+
+TASK(waits_in_a_crowd)
+{
+	struct crowd *crowd = arg;
+	char place;
+
+	crowd->places[crowd->count++] = &place;
+	return weir_sem_acquire(&crowd->sem, 1);
+}
+
+TASK(looks_at_the_stacks_of_others)
+{
+	struct crowd *crowd = arg;
+	struct weir_future *tasks[PARKED];
+	size_t page = weir__page_size();
+
+	assert_int_equal(weir_sem_acquire(&crowd->sem, 1), 0);
+	for (int i = 0; i < PARKED; i++) {
+		tasks[i] = spawn(waits_in_a_crowd, crowd);
+		/* Nobody is ready then, and the one that has come last watches for a while. */
+		assert_int_equal(weir_sleep(1), 0);
+	}
+	assert_int_equal(stats_of(&crowd->sem).waiting, PARKED);
+	for (int i = 0; i < PARKED; i++) {
+		char *top = crowd->places[i] - (uintptr_t)crowd->places[i] % page;
+
+		assert_int_equal(weir__pages_untouched(top, page), 0);
+		assert_int_equal(weir__pages_untouched(top - page, page), page);
+	}
+	weir_sem_close(&crowd->sem);
+	for (int i = 0; i < PARKED; i++)
+		assert_int_equal(join(tasks[i], NULL), -ESHUTDOWN);
+	return 0;
+}
+
+TEST(a_task_that_waits_has_touched_one_page)
+{
+	struct crowd crowd = { .sem = WEIR_SEM_INIT(1) };
+
+	/* A sanitizer's frames are several times as large. */
+	if (UNDER_ASAN || UNDER_TSAN)
+		skip();
+	run_on(WEIR_CLOCK_REAL, looks_at_the_stacks_of_others, &crowd);
+}
+
 #define memory_test(name) cmocka_unit_test_setup_teardown(name, start, check_all_is_gone)
 
 int main(void)
@@ -285,6 +337,7 @@ int main(void)
 		memory_test(without_memory_there_is_no_promise),
 		memory_test(without_memory_there_is_no_run),
 		memory_test(a_task_that_finds_no_memory_is_told_and_goes_on),
+		memory_test(a_task_that_waits_has_touched_one_page),
 	};
 
 	return RUN_TESTS(tests);

@@ -60,6 +60,51 @@ TEST(so_it_does_for_the_root_and_says_how_large_the_stack_was)
 	assert_true(strtoul(strstr(end.said, "stack of ") + 9, NULL, 10) >= LARGE);
 }
 
+/* Waits at every depth: in the end what the wait itself needs is too much. */
+static __attribute__((noinline)) int dig_and_wait(int depth)
+{
+	volatile char frame[16];
+
+	frame[0] = (char)depth;
+	(void)weir_sleep_until(0);
+	return depth == 0 ? 0 : dig_and_wait(depth - 1) + frame[0];
+}
+
+static enum weir_clock clock_of_wait;
+static int head_start;
+
+TASK(digs_and_waits)
+{
+	assert_int_equal(weir_task_name("digger"), 0);
+	*value = head_start > 0 ? (head_start--, digs_and_waits(arg, value)) :
+				  dig_and_wait(1000000);
+	return 0;
+}
+
+static void overflow_in_a_wait(void)
+{
+	struct weir_run_config config = { .clock = clock_of_wait };
+
+	(void)weir_run(digs_and_waits, NULL, &config);
+}
+
+/* Where exactly it is too much depends on where one begins. */
+TEST(one_that_was_about_to_wait_is_named_too)
+{
+	/* It may be within ThreadSanitizer itself, which has a lock then that the handler needs. */
+	if (UNDER_TSAN)
+		skip();
+	for (int i = 0; i < 8; i++) {
+		struct end end;
+
+		head_start = i / 2;
+		clock_of_wait = i % 2 ? WEIR_CLOCK_VIRTUAL : WEIR_CLOCK_REAL;
+		end = end_of(overflow_in_a_wait);
+		assert_end(end, SIGSEGV, 0);
+		assert_contains(end.said, "weir: task 1 \"digger\" has overflowed its stack of ");
+	}
+}
+
 static void overflow_without_us(void)
 {
 	struct weir_run_config config = { .no_fault_handler = true };
@@ -174,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_overflow_names_the_task_and_ends_the_process),
 		cmocka_unit_test(so_it_does_for_the_root_and_says_how_large_the_stack_was),
+		cmocka_unit_test(one_that_was_about_to_wait_is_named_too),
 		cmocka_unit_test(who_wants_no_handler_gets_none),
 		cmocka_unit_test(a_reporter_of_crashes_hears_of_the_overflow_after_us),
 		cmocka_unit_test(below_a_handler_that_passes_on_it_is_explained_too),
