@@ -67,6 +67,9 @@ void tape_compare_grant(struct tape *tape, struct player *player, const struct w
 	tape->fences[tape->n_fences++].real = info.fence;
 	player->waits = false;
 	player->model_fence = claim->fence;
+	/* Where somebody expired first, the grant may have come a good while after the step. */
+	if (player_is_brief(player))
+		tape->brief_gone = weir_now() + BRIEF;
 }
 
 /* What the store says to a request that the rule book has answered. One that is not answered is
