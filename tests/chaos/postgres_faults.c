@@ -399,6 +399,16 @@ static void kill_server(void)
 		(void)kill(pid, SIGKILL);
 }
 
+/* Returns when another one answers; before that, a process of the old one still may. */
+static void replace_server(void)
+{
+	pid_t old = postmaster();
+
+	kill_server();
+	while (postmaster() == old || psql("SELECT 1") != 0)
+		nap(20);
+}
+
 static void crash_a_backend(void)
 {
 	(void)psql("COPY (SELECT 1) TO PROGRAM 'kill -9 \\$PPID'");
@@ -420,7 +430,7 @@ TEST(a_lease_outlives_the_server_that_granted_it)
 	struct weir_lease *lease;
 
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
-	kill_server();
+	replace_server();
 	assert_int_equal(weir_renew(lease, 0), 0);
 	assert_int_equal(look(store, name).held, 1);
 	let_go(lease);
@@ -433,7 +443,6 @@ TEST(a_setting_that_changes_meanwhile_loses_no_fence_L2)
 	char name[40];
 	struct weir_lease_info before, after;
 	struct weir_lease *lease;
-	pid_t old = postmaster();
 
 	(void)snprintf(name, sizeof(name), "%s", fresh_name());
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
@@ -444,10 +453,7 @@ TEST(a_setting_that_changes_meanwhile_loses_no_fence_L2)
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
 	weir_lease_get(lease, &before);
 	let_go(lease);
-	kill_server();
-	/* Or one of its processes may still answer. */
-	while (postmaster() == old || psql("SELECT 1") != 0)
-		nap(20);
+	replace_server();
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
 	weir_lease_get(lease, &after);
 	let_go(lease);

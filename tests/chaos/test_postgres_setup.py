@@ -177,9 +177,12 @@ def test_search_path(server):
 
 
 def test_secrets(server):
-    """A wrong password is refused, and not repeated."""
-    code, _, err = weir(f"postgres://app:wrong-{PASSWORD}@127.0.0.1:{server.port}/postgres?attempts=1", "ls")
+    """A wrong password is refused, at once, and not repeated."""
+    code, _, err = weir(f"postgres://app:wrong-{PASSWORD}@127.0.0.1:{server.port}/postgres?attempts=1000", "ls")
     check(code == 69 and PASSWORD not in err and "password" in err, err)
+    check("28P01" not in err and ".c:" not in err, f"what only helps a programmer is left out: {err}")
+    code, _, err = weir(f"postgres://app:{PASSWORD}@127.0.0.1:{server.port}/nowhere?attempts=1000", "ls")
+    check(code == 69 and '"nowhere"' in err, f"no such database, at once: {err}")
     code, _, _ = weir(f"postgres://app@127.0.0.1:{server.port}/postgres", "ls",
                       environment={"PGPASSWORD": PASSWORD})
     check(code == 0, "the password may be in the environment")

@@ -15,4 +15,9 @@ enum weir__pg_fault {
 /* By the five letters of SQLSTATE; NULL: the connection was lost. */
 enum weir__pg_fault weir__pg_fault_of(const char *code);
 
+/* While a connection is made there is no code but in the sentence, if libpq was asked for all that
+ * there is: "FATAL:  28P01: no such luck". Takes it out of *said*, and the line that says where in
+ * its sources the server said so. */
+enum weir__pg_fault weir__pg_fault_said(char *said);
+
 #endif

@@ -40,6 +40,7 @@
 	X(PQsendQuery)          \
 	X(PQsendQueryParams)    \
 	X(PQsendQueryPrepared)  \
+	X(PQsetErrorVerbosity)  \
 	X(PQsetNoticeReceiver)  \
 	X(PQsetnonblocking)     \
 	X(PQsocket)             \

@@ -8,8 +8,9 @@
 
 #include "base/boottime.h"
 #include "base/print.h"
+#include "store/postgres/fault.h"
 
-enum { WHY_SIZE = 400 };
+enum { WHY_SIZE = 400, SAID_SIZE = 2000 };
 
 static void ready(struct weir__watch *watch, uint32_t events);
 static void fire(struct weir__timer *timer);
@@ -61,6 +62,19 @@ static void fail_as_said(struct weir__pg_wire *wire)
 	const char *said = weir__pq.PQerrorMessage(wire->conn);
 
 	fail(wire, -EHOSTUNREACH, said[0] != '\0' ? said : "the connection was lost");
+}
+
+/* The connection could not be made. */
+static void fail_to_connect(struct weir__pg_wire *wire)
+{
+	char said[SAID_SIZE];
+	enum weir__pg_fault fault;
+
+	weir__format(said, sizeof(said), "%s", weir__pq.PQerrorMessage(wire->conn));
+	fault = weir__pg_fault_said(said);
+	fail(wire,
+	     fault == WEIR__PG_FORBIDDEN || fault == WEIR__PG_MISSING ? -EACCES : -EHOSTUNREACH,
+	     said[0] != '\0' ? said : "it could not be reached");
 }
 
 static bool watch(struct weir__pg_wire *wire, uint32_t events)
@@ -142,9 +156,10 @@ static void begin(struct weir__pg_wire *wire)
 		return;
 	}
 	if (weir__pq.PQstatus(wire->conn) == CONNECTION_BAD) {
-		fail_as_said(wire);
+		fail_to_connect(wire);
 		return;
 	}
+	(void)weir__pq.PQsetErrorVerbosity(wire->conn, PQERRORS_VERBOSE); /* see fault.h */
 	(void)weir__pq.PQsetNoticeReceiver(wire->conn, ignore_notice, NULL);
 	wire->deadline = weir__time_add(weir__boottime(), wire->address->connect_timeout);
 	wire->timed = true;
@@ -172,13 +187,14 @@ static void go_on(struct weir__pg_wire *wire)
 	case PGRES_POLLING_OK:
 		if (weir__pq.PQsetnonblocking(wire->conn, 1) != 0 || !watch(wire, EPOLLIN))
 			break;
+		(void)weir__pq.PQsetErrorVerbosity(wire->conn, PQERRORS_DEFAULT);
 		wire->opening = false;
 		wire->is_up = true;
 		weir__pg_wire_rest(wire);
 		wire->owner->up(wire);
 		break;
 	default:
-		fail_as_said(wire);
+		fail_to_connect(wire);
 		break;
 	}
 }
