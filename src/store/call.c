@@ -408,7 +408,7 @@ void weir__desk_init(struct desk *desk, const struct desk_kind *kind, struct wei
 {
 	desk->kind = kind;
 	desk->store = store;
-	desk->beats_at = WEIR_NEVER;
+	desk->beats_at = desk->wakes_at = WEIR_NEVER;
 	weir__backoff_init(&desk->backoff);
 }
 

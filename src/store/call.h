@@ -145,6 +145,8 @@ struct desk {
 	bool wants_ear;               /* somebody may have to be told something */
 	struct weir__timer heartbeat; /* the engine polls then */
 	weir_time beats_at;           /* when that is set for */
+	struct weir__timer wake_up;   /* the engine has those go on who have rested */
+	weir_time wakes_at;           /* likewise */
 	struct weir__op *goodbye;     /* answered when nothing is to do any more */
 };
 

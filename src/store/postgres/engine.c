@@ -167,8 +167,7 @@ static int open_pg(struct weir_store *store, const struct weir__url *url, char *
 	pg->primary.where = pg->address.where;
 	pg->primary.pause.fire = end_pause;
 	pg->ear_pause.fire = end_ear_pause;
-	pg->wake_up.fire = weir__pg_wake_up;
-	pg->wakes_at = WEIR_NEVER;
+	pg->desk.wake_up.fire = weir__pg_wake_up;
 	pg->desk.heartbeat.fire = beat;
 	pg->reaper.fire = reap;
 	error = prepare(pg, url, ret_error);

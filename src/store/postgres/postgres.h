@@ -108,8 +108,6 @@ struct postgres {
 	const struct question *culprit; /* whose error that is; NULL: the whole batch's */
 	weir_time sent;                 /* when it was */
 	struct weir__timer ear_pause;
-	struct weir__timer wake_up; /* for calls that rest */
-	weir_time wakes_at;
 	struct weir__timer reaper;
 	struct weir__op reaping;
 	bool is_reaping;

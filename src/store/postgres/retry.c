@@ -63,7 +63,7 @@ void weir__pg_part(struct desk *desk)
 	weir__agent_timer_unset(pg->desk.agent, &pg->primary.pause);
 	weir__agent_timer_unset(pg->desk.agent, &pg->ear_pause);
 	weir__agent_timer_unset(pg->desk.agent, &pg->desk.heartbeat);
-	weir__agent_timer_unset(pg->desk.agent, &pg->wake_up);
+	weir__agent_timer_unset(pg->desk.agent, &pg->desk.wake_up);
 	weir__agent_timer_unset(pg->desk.agent, &pg->reaper);
 	weir__pg_wire_close(&pg->mouth);
 	weir__pg_wire_close(&pg->ear);

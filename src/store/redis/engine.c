@@ -264,13 +264,12 @@ static int open_redis(struct weir_store *store, const struct weir__url *url, cha
 	if (redis == NULL)
 		return -ENOMEM;
 	weir__desk_init(&redis->desk, &desk_kind, store);
-	redis->wakes_at = WEIR_NEVER;
 	redis->kind = &kind;
 	redis->ear_pause.fire = end_ear_pause;
 	redis->desk.heartbeat.fire = beat;
 	redis->learn.fire = weir__redis_learn;
 	redis->verify.fire = weir__redis_verify;
-	redis->wake_up.fire = weir__redis_wake_up;
+	redis->desk.wake_up.fire = weir__redis_wake_up;
 	redis->command = weir__redis_command_new();
 	error = redis->command != NULL ? prepare(redis, url, ret_error) : -ENOMEM;
 	weir__wire_init(&redis->ear, &weir__redis_ear, redis->desk.agent, &redis->lock,

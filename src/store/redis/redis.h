@@ -113,9 +113,7 @@ struct redis {
 	size_t ear_at; /* which node it is at, or is to be tried at next */
 	bool ear_pausing;
 	bool ear_logged_in;
-	bool listening;             /* the ear has subscribed */
-	struct weir__timer wake_up; /* for calls that rest */
-	weir_time wakes_at;
+	bool listening; /* the ear has subscribed */
 	struct weir__timer ear_pause;
 	struct command *command; /* in the making; askers may have little stack */
 };

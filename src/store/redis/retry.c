@@ -100,7 +100,7 @@ void weir__redis_part(struct desk *desk)
 	weir__agent_timer_unset(redis->desk.agent, &redis->desk.heartbeat);
 	weir__agent_timer_unset(redis->desk.agent, &redis->learn);
 	weir__agent_timer_unset(redis->desk.agent, &redis->verify);
-	weir__agent_timer_unset(redis->desk.agent, &redis->wake_up);
+	weir__agent_timer_unset(redis->desk.agent, &redis->desk.wake_up);
 	for (size_t i = 0; i < redis->n_nodes; i++) {
 		weir__agent_timer_unset(redis->desk.agent, &redis->nodes[i]->server.pause);
 		weir__agent_timer_unset(redis->desk.agent, &redis->nodes[i]->unwritten);
