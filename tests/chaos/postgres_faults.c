@@ -254,7 +254,7 @@ static void sit_while_others_ask(bool have_waiters)
 	sitter = sit_on(name);
 	if (!have_waiters)
 		begin_to_ask(in, name, stuck, threads);
-	nap(4000);
+	nap(4000); /* for longer than the TTL of what is kept */
 	for (int i = 0; i < OTHERS; i++) {
 		assert_int_equal(acquire(in, fresh_name(), 0, &other), 0);
 		let_go(other);
@@ -449,7 +449,10 @@ TEST(a_setting_that_changes_meanwhile_loses_no_fence_L2)
 	let_go(lease);
 	assert_int_equal(psql("ALTER SYSTEM SET wal_writer_delay = '10s'"), 0);
 	assert_int_equal(psql("ALTER SYSTEM SET synchronous_commit = off"), 0);
-	assert_int_equal(psql("SELECT pg_reload_conf(), pg_sleep(0.5)"), 0);
+	assert_int_equal(psql("SELECT pg_reload_conf()"), 0);
+	/* Sessions are told before one that begins with it can. */
+	while (psql("SELECT 1 / (current_setting('synchronous_commit') = 'off')::integer") != 0)
+		nap(10);
 	assert_int_equal(acquire(store, name, 0, &lease), 0);
 	weir_lease_get(lease, &before);
 	let_go(lease);
