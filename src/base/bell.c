@@ -4,6 +4,8 @@
  * bell rings, or tasks that nobody runs: so pthread_cancel waits. */
 #include "base/bell.h"
 
+#include "base/wake.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -38,6 +40,7 @@ void weir__bell_ring(struct weir__bell *bell)
 	int saved = errno;
 	int cancel_state;
 
+	weir__wake_begins();
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	while (write(bell->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;

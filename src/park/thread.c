@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/futex.h"
 #include "base/habit.h"
+#include "base/wake.h"
 #include "park/park.h"
 
 #include <errno.h>
@@ -43,9 +44,11 @@ static bool spin(const struct weir__parking *parking)
 static bool yield(const struct weir__parking *parking, weir_time deadline)
 {
 	uint32_t length = habit_length(&yielding, yields_most);
+	uint64_t begun = weir__ticks();
 	bool notified = false;
 
-	for (uint32_t i = 0; i < length && !notified; i++) {
+	for (uint32_t i = 0; !notified && (i < length || habit_goes_on(length, yields_most, begun));
+	     i++) {
 		/* A busy machine may keep us away for long. */
 		if (deadline != WEIR_NEVER && weir_now() >= deadline)
 			break;
@@ -78,10 +81,13 @@ static int thread_park(struct weir__parking *parking, weir_time deadline,
 
 	/* Whatever ended a sleep, only the word says whether the other side has come. */
 	for (;;) {
+		uint64_t slept_at = weir__ticks();
 		int result = weir__futex_wait(&parking->word, WEIR__PARKED, deadline);
 
-		if (is_notified(parking))
+		if (is_notified(parking)) {
+			habit_slept(&yielding, slept_at, yields_most);
 			return 0;
+		}
 		if (result == -ETIMEDOUT)
 			return -ETIMEDOUT;
 	}
@@ -90,8 +96,10 @@ static int thread_park(struct weir__parking *parking, weir_time deadline,
 static int thread_unpark(struct weir__parking *parking)
 {
 	/* The exchange lets the waiter go: from here on only its address is used. */
-	if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_RELEASE) == WEIR__PARKED)
+	if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_RELEASE) == WEIR__PARKED) {
+		weir__wake_begins();
 		weir__futex_wake(&parking->word, 1);
+	}
 	return 0;
 }
 

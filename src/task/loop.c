@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* How long an idle scheduler gives way to other threads before it sleeps: see task/inbox.c. */
+/* How long an idle scheduler gives way to other threads before it sleeps: see park/thread.c. */
 static const uint32_t yields_most = 256;
 
 /* Without a deadline it sleeps until it is woken, but the last of those who could wake it may go
@@ -20,6 +20,7 @@ static void sleep_until(struct weir__sched *sched, weir_time deadline)
 {
 	struct weir_poller *poller = sched->config->poller;
 	struct weir__message *found = NULL;
+	uint64_t slept_at = weir__ticks();
 	uint64_t rings;
 
 	if (!WEIR__CAS(&sched->inbox, &found, &sched->marker, __ATOMIC_RELAXED))
@@ -29,6 +30,8 @@ static void sleep_until(struct weir__sched *sched, weir_time deadline)
 		deadline = 0;
 	}
 	rings = weir__bell_wait(&sched->bell, deadline);
+	if (rings > 0)
+		habit_slept(&sched->yielding, slept_at, yields_most);
 	found = WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE);
 	if (found != &sched->marker) {
 		sched->rings_due++;
@@ -56,9 +59,11 @@ static void fire_timers(struct weir__sched *sched)
 static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer)
 {
 	uint32_t length = habit_length(&sched->yielding, yields_most);
+	uint64_t begun = weir__ticks();
 	bool found = false;
 
-	for (uint32_t i = 0; i < length && !found; i++) {
+	for (uint32_t i = 0; !found && (i < length || habit_goes_on(length, yields_most, begun));
+	     i++) {
 		if (timer && weir_now() >= timer->time)
 			break;
 		weir__cpu_yield();

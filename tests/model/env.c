@@ -64,7 +64,8 @@ weir_time weir_after(weir_time delay)
 	return delay > WEIR_NEVER - now ? WEIR_NEVER : now + delay;
 }
 
-/* How long waits took is left to other tests: it would only tell equal states apart. */
+/* How long waits and wake-ups took is left to other tests: it would only tell equal states apart.
+ */
 uint64_t weir__ticks(void)
 {
 	return 1;
@@ -73,6 +74,20 @@ uint64_t weir__ticks(void)
 weir_time weir__ticks_to_time(uint64_t ticks)
 {
 	return (weir_time)ticks;
+}
+
+void weir__wake_begins(void)
+{
+}
+
+uint64_t weir__wake_ended(uint64_t slept_at)
+{
+	return slept_at;
+}
+
+uint64_t weir__wake_ticks(void)
+{
+	return 0;
 }
 
 bool weir__cpu_to_spare(void)
