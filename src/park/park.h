@@ -70,6 +70,9 @@ struct weir__kind {
 	/* Who holds it, up to WEIR__HOLDINGS of them, and how many permits others hold; how many it
 	 * found, or -1 when that is not recorded. NULL: nobody can hold it. */
 	int (*holders)(const void *object, struct weir__holding *ret, uint32_t *unknown);
+	/* Another thread has ended this wait, and its caller does not know yet: fetches what he
+	 * needs next while he is told. NULL: nothing. */
+	void (*expect)(const struct weir__parking *parking);
 };
 
 enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };
@@ -94,7 +97,8 @@ struct weir__parking {
 };
 
 /* Waits for unpark, until `deadline` at the longest. After anything but 0 the other side may still
- * come: the caller makes sure that it will not, or parks again with WEIR__MUST. */
+ * come, or have come just now: the caller makes sure that it has not and will not, or parks again
+ * with WEIR__MUST. */
 static inline int weir__park(struct weir__parking *parking, weir_time deadline,
 			     enum weir__patience patience)
 {

@@ -54,7 +54,7 @@ PART uint32_t push(struct weir_sem *sem, struct weir_waiter *waiter, uint32_t n)
 	waiter->prev = last;
 	waiter->n = n;
 	waiter->result = 0;
-	*(last ? &last->next : &sem->head) = waiter;
+	WEIR__POKE(last ? &last->next : &sem->head, waiter);
 	sem->tail = waiter;
 	WEIR__POKE(&sem->waiting, place);
 	return place;
@@ -70,7 +70,7 @@ PART void pull(struct weir_sem *sem, struct weir_waiter *waiter)
 	if (prev)
 		prev->next = next;
 	else
-		sem->head = next;
+		WEIR__POKE(&sem->head, next);
 	if (!next)
 		sem->tail = prev;
 	else if (prev)
@@ -89,7 +89,7 @@ PART struct weir_waiter *pull_head(struct weir_sem *sem, struct weir_waiter *hea
 	struct weir_waiter *next = head->next;
 	uint32_t left = sem->waiting - 1;
 
-	sem->head = next;
+	WEIR__POKE(&sem->head, next);
 	sem->tail = next ? sem->tail : NULL;
 	if (head->prev)
 		head->prev = NULL;

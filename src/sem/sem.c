@@ -323,7 +323,27 @@ static struct weir_sem *sem_of(const struct weir__parked *self)
 	return (struct weir_sem *)(uintptr_t)self->parking.object;
 }
 
-static const struct weir__kind kind = { .describe = describe, .holders = weir__trace_holders };
+/* Who was let through will release before long, to whoever is the first then. What that takes is
+ * in the cache of another processor, where somebody has just queued: it is fetched while the caller
+ * does what he has the permit for. */
+static void expect(const struct weir__parking *parking)
+{
+	const struct weir_sem *sem = parking->object;
+	const struct weir__parked *self =
+		(const struct weir__parked *)(const void *)((const char *)parking -
+							    offsetof(struct weir__parked, parking));
+
+	if (WEIR__UNLIKELY(self->waiter.result < 0))
+		return; /* the semaphore may be gone */
+	expect_change(sem);
+	expect_lines(WEIR__PEEK(&sem->head), 1);
+}
+
+static const struct weir__kind kind = {
+	.describe = describe,
+	.holders = weir__trace_holders,
+	.expect = expect,
+};
 
 /* After a wait that ended with `result`, an error, on the waiter's side. */
 static WEIR__COLD int give_up(struct weir__parked *self, int result)

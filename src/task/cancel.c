@@ -48,7 +48,7 @@ int weir_cancel(struct weir_future *future)
 			/* While we hold the lock the task cannot end, nor its scheduler. */
 			future->cancel_sent = true;
 			future->cancel.deliver = deliver_cancel;
-			weir__sched_post(sched, &weir_future_ref(future)->cancel);
+			weir__inbox_post(sched, &weir_future_ref(future)->cancel);
 		}
 	}
 	weir__unlock(&future->lock);

@@ -218,7 +218,7 @@ static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct 
 /* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
 static WEIR__COLD int go_idle(struct weir__sched *sched, struct weir__task *self)
 {
-	return go_oddly(sched, self, weir__sched_watch(sched, self) ? take_ready(sched) : NULL);
+	return go_oddly(sched, self, weir__sched_watch(sched) ? take_ready(sched) : NULL);
 }
 
 /* Lets others run until `self` is made ready again; returns what its wait ended with. Its errno is
@@ -233,8 +233,7 @@ static inline __attribute__((always_inline)) int switch_away(struct weir__sched 
 	struct weir__task *next;
 
 	self->its_errno = *sched->thread_errno;
-	self->left_at = ++sched->switches;
-	if (WEIR__UNLIKELY(self->left_at % SWITCHES_A_ROUND == 0))
+	if (WEIR__UNLIKELY(++sched->switches % SWITCHES_A_ROUND == 0))
 		return go_oddly(sched, self, NULL);
 	next = take_ready(sched);
 	if (WEIR__UNLIKELY(!next))
@@ -257,13 +256,30 @@ bool weir__sched_run_one(struct weir__sched *sched)
 	return task != NULL;
 }
 
+/* Replaces one word of a parking by another, if it is there; whether it was. Meanwhile a signal
+ * handler that unparks keeps out. */
+static bool replace(struct weir__ready *ready, struct weir__parking *parking, uint32_t was,
+		    uint32_t is)
+{
+	bool found;
+
+	ready_enter(ready);
+	found = WEIR__PEEK(&parking->word) == was;
+	if (found)
+		WEIR__POKE(&parking->word, is);
+	ready_leave(ready);
+	return found;
+}
+
 bool weir__task_disturb(struct weir__task *task, int outcome)
 {
-	if (!task->parking || !step_back(task->parking))
+	struct weir__ready *ready = &task->sched->ready;
+
+	if (!task->parking || !replace(ready, task->parking, WEIR__PARKED, WEIR__EMPTY))
 		return false;
 	task->outcome = (int16_t)outcome;
 	task->odd = true;
-	ready_add(&task->sched->ready, task);
+	ready_add(ready, task);
 	return true;
 }
 
@@ -297,7 +313,7 @@ static int stay_until(struct weir__task *task, weir_time deadline)
 static int park_again(struct weir__task *task, struct weir__parking *parking)
 {
 	task->stubborn = true;
-	if (step_in(parking)) {
+	if (replace(&task->sched->ready, parking, WEIR__EMPTY, WEIR__PARKED)) {
 		task->parking = parking;
 		(void)switch_away(task->sched, task);
 	}
@@ -307,13 +323,13 @@ static int park_again(struct weir__task *task, struct weir__parking *parking)
 
 /* All that is not a plain wait. Parked from the start, the task only switches away: it is made
  * ready once whenever the other side comes, be it before that. So if it does not want to wait after
- * all, it must be the one to step back, or take the turn that is its due. */
+ * all, it must be the one to replace that, or take the turn that is its due. */
 static WEIR__COLD int park_oddly(struct weir__task *task, struct weir__parking *parking,
 				 weir_time deadline, enum weir__patience patience)
 {
 	if (patience == WEIR__MUST)
 		return park_again(task, parking);
-	if (takes_cancel(task) && step_back(parking))
+	if (takes_cancel(task) && replace(&task->sched->ready, parking, WEIR__PARKED, WEIR__EMPTY))
 		return weir__task_told(task) ? -ECANCELED : 0;
 	task->parking = parking;
 	return deadline == WEIR_NEVER ? switch_away(task->sched, task) : stay_until(task, deadline);
@@ -332,54 +348,19 @@ WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline
 	return switch_away(sched, task);
 }
 
-static inline struct weir__sched *sched_of(const struct weir__parking *parking)
-{
-	return (struct weir__sched *)(uintptr_t)((const char *)parking->parker -
-						 offsetof(struct weir__sched, parker));
-}
-
-static void deliver_wake_up(struct weir__message *message)
-{
-	const struct weir__parking *parking =
-		(const struct weir__parking *)(const void *)((const char *)message -
-							     offsetof(struct weir__parking,
-								      message));
-
-	ready_add(&sched_of(parking)->ready, parking->self);
-}
-
-static inline void post_wake_up(struct weir__sched *sched, struct weir__parking *parking)
-{
-	parking->message.deliver = deliver_wake_up;
-	weir__sched_post(sched, &parking->message);
-}
-
-/* The parking is there as long as the task has not been notified and made ready. */
+/* The parking is there as long as the task has not been notified and made ready. The loop must not
+ * find something ready after it has looked, so from a signal handler that interrupted it the way is
+ * the inbox, which it looks at last. */
 WEIR__HOT static int task_unpark(struct weir__parking *parking)
 {
 	struct weir__sched *sched = sched_of(parking);
-	uint32_t found;
 
-	if (WEIR__UNLIKELY(sched != here)) {
-		if (WEIR__XCHG(&parking->word, WEIR__NOTIFIED, __ATOMIC_ACQ_REL) == WEIR__PARKED)
-			post_wake_up(sched, parking);
-		return 0;
-	}
-	/* Only the task's own thread writes the word, but for the one who unparks, and that is us:
-	 * no need for a step. */
-	found = WEIR__LOAD(&parking->word, __ATOMIC_RELAXED);
-	WEIR__POKE(&parking->word, WEIR__NOTIFIED);
-	if (WEIR__UNLIKELY(found != WEIR__PARKED))
-		return 0;
-	/* The loop must not find something ready after it has looked, so from a signal handler that
-	 * interrupted it the way is the inbox, which it looks at last. */
-	if (WEIR__LIKELY(sched->current && !WEIR__PEEK(&sched->ready.busy))) {
-		ready_add(&sched->ready, parking->self);
-		if (WEIR__UNLIKELY(sched->task_count > MANY))
-			expect_around(parking);
-	} else {
-		post_wake_up(sched, parking);
-	}
+	if (WEIR__UNLIKELY(sched != here) || WEIR__UNLIKELY(!sched->current) ||
+	    WEIR__UNLIKELY(WEIR__PEEK(&sched->ready.busy)))
+		return weir__inbox_call(sched, parking);
+	sched_notify(sched, parking);
+	if (WEIR__UNLIKELY(sched->task_count > MANY))
+		expect_around(parking);
 	return 0;
 }
 
@@ -396,17 +377,6 @@ const struct weir__parker weir__task_parker = {
 	.who = task_who,
 	.begin = WEIR__PARKED,
 };
-
-void weir__sched_post(struct weir__sched *sched, struct weir__message *message)
-{
-	struct weir__message *newest = NULL; /* mostly; to look first would fetch the line twice */
-
-	do {
-		message->next = newest == &sched->marker ? NULL : newest;
-	} while (!WEIR__CAS(&sched->inbox, &newest, message, __ATOMIC_RELEASE));
-	if (newest == &sched->marker)
-		weir__bell_ring(&sched->bell);
-}
 
 /* The last thing a task does: ends its future and never returns. Not inline: its frame would be
  * part of the one that every task that waits has below its own. */

@@ -3,18 +3,21 @@
  * One scheduler lives in one thread for the length of a weir_run. All its members belong to that
  * thread, but for the inbox.
  *
- * HOW A TASK WAITS. It parks on a parking (see park/park.h). Whoever replaces PARKED in the
- * parking's word makes the task ready: unpark by NOTIFIED, from any thread; a timer, a cancel or a
- * deadlock by EMPTY, in the scheduler's own thread, leaving the reason in task->outcome. There is
- * exactly one of them, so a task is in the ready queue at most once. A task's parking is PARKED
- * from the start, and not only when the task has switched away: nobody else looks at the ready
- * queue before that. While a scheduler has nothing to do but to watch for a moment, the tasks that
- * it watches are not parked: unpark then only leaves NOTIFIED there, and the scheduler finds it.
+ * HOW A TASK WAITS. It parks on a parking (see park/park.h), whose word is this thread's alone.
+ * Whoever replaces PARKED there makes the task ready: unpark by NOTIFIED; a timer, a cancel or a
+ * deadlock by EMPTY, leaving the reason in task->outcome. There is exactly one of them, so a task
+ * is in the ready queue at most once. A task's parking is PARKED from the start, and not only when
+ * the task has switched away: nobody else looks at the ready queue before that. Another thread that
+ * unparks only leaves word in the inbox.
  *
  * THE INBOX is a stack of messages that other threads push and the scheduler takes whole. A
  * scheduler about to sleep puts a marker there; whoever pushes on top of the marker, and nobody
  * else, rings the bell, once. That is the last thing that thread does with the scheduler, and the
  * scheduler does not go before it has heard as many rings as markers were replaced.
+ *
+ * A CALL is what another thread leaves in an empty inbox to unpark: the address of the parking, and
+ * no message. So it writes to no cache line of the waiter, and what two schedulers hand to each
+ * other costs the way of one line, that of the inbox.
  *
  * SIGNAL HANDLERS may release semaphores, so unpark may interrupt anything here. It goes by way of
  * the inbox, as if it were another thread, unless a task runs and nobody is at the ready queue.
@@ -40,7 +43,6 @@ struct weir__task {
 	char *stack; /* its end; NULL: it has not run yet and has none */
 	struct weir__sched *sched;
 	struct weir__parking *parking; /* while it waits */
-	uint64_t left_at;              /* how many switches there had been when it began to wait */
 	int its_errno;                 /* while it does not run */
 	uint32_t shields;
 	int16_t outcome; /* why it was made ready other than by unpark; or 0 */
@@ -109,26 +111,20 @@ struct weir__sched {
 	const struct weir_run_config *config;
 };
 
-/* In the scheduler's thread: whether the wait goes on and is parked no more. Otherwise the other
- * side has come first: the task is, or is about to be, made ready. */
-static inline bool step_back(struct weir__parking *parking)
+static inline struct weir__sched *sched_of(const struct weir__parking *parking)
 {
-	uint32_t found = WEIR__PARKED;
-
-	return WEIR__CAS(&parking->word, &found, WEIR__EMPTY, __ATOMIC_RELAXED);
+	return (struct weir__sched *)(uintptr_t)((const char *)parking->parker -
+						 offsetof(struct weir__sched, parker));
 }
 
-/* After that: whether it is parked again. Otherwise the other side has come meanwhile, and nobody
- * has made the task ready. */
-static inline bool step_in(struct weir__parking *parking)
+/* In the scheduler's thread: ends a wait, which may have been given up before. */
+static inline void sched_notify(struct weir__sched *sched, struct weir__parking *parking)
 {
-	uint32_t found = WEIR__EMPTY;
+	uint32_t found = WEIR__PEEK(&parking->word);
 
-	if (WEIR__CAS(&parking->word, &found, WEIR__PARKED, __ATOMIC_ACQUIRE))
-		return true;
-	/* A step that fails synchronises with nobody. */
-	(void)WEIR__LOAD(&parking->word, __ATOMIC_ACQUIRE);
-	return false;
+	WEIR__POKE(&parking->word, WEIR__NOTIFIED);
+	if (WEIR__LIKELY(found == WEIR__PARKED))
+		ready_add(&sched->ready, parking->self);
 }
 
 /* The scheduler that runs in the calling thread, or NULL; and its current task. */
@@ -158,8 +154,10 @@ bool weir__sched_room(struct weir__sched *sched);
  * has ended it yet. Whether it did. */
 bool weir__task_disturb(struct weir__task *task, int outcome);
 
-/* From any thread, while the scheduler cannot end: leaves a message. */
-void weir__sched_post(struct weir__sched *sched, struct weir__message *message);
+/* From any thread, while the scheduler cannot end: leaves a message; or a call for whoever waits
+ * there. */
+void weir__inbox_post(struct weir__sched *sched, struct weir__message *message);
+int weir__inbox_call(struct weir__sched *sched, struct weir__parking *parking);
 
 /* Whether the calling task must return -ECANCELED now; says so once. */
 bool weir__task_told(struct weir__task *task);
@@ -170,7 +168,7 @@ static inline bool sched_has_events(const struct weir__sched *sched)
 	return sched->config->poller && sched->config->poller->pending > 0;
 }
 
-/* In the scheduler's thread: delivers messages, the oldest first. */
+/* In the scheduler's thread: delivers what was taken from the inbox, the oldest first. */
 void weir__inbox_deliver(struct weir__message *newest);
 
 /* Delivers what is in the inbox. Whether there was something; the second looks for a while. */
@@ -178,7 +176,7 @@ bool weir__inbox_look(struct weir__sched *sched);
 bool weir__inbox_spin(struct weir__sched *sched);
 
 /* From a task that waits, while none is ready: watches for a while. Whether something came. */
-bool weir__sched_watch(struct weir__sched *sched, struct weir__task *task);
+bool weir__sched_watch(struct weir__sched *sched);
 
 /* Runs tasks until `until` has ended, or until none is left. */
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);

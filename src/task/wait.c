@@ -142,6 +142,8 @@ static int park_for(struct wait *wait, struct entry *entries, struct weir_future
 		if (entries[i].listening)
 			weir__future_unlisten(futures[i], &entries[i].listener);
 	}
+	if (result < 0 && wait->decided)
+		(void)weir__park(&wait->parking, WEIR_NEVER, WEIR__MUST);
 	/* Decided at the last moment is decided, but for a caller that was cancelled. */
 	return result == -ETIMEDOUT && wait->decided ? 0 : result;
 }

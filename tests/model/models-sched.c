@@ -1,7 +1,6 @@
 /* model: a scheduler that goes to sleep, that ends, or that a signal interrupts, while others wake
  * its tasks. */
 #include "model/models-parts.h"
-#include "task/sched.h"
 
 TASK(task_nothing)
 {
@@ -107,12 +106,10 @@ static void release_both(void)
 	}
 }
 
-/* The first has waited for long when the second comes: other tasks have switched ever since. */
 TASK(root_of_both)
 {
 	m_spawn(0, task_first);
 	(void)m_yield();
-	weir__sched_here()->switches += UINT32_C(1) << 31;
 	m_spawn(1, task_second);
 	(void)m_yield();
 	WEIR__STORE(m_word(1), BOTH_WAIT, __ATOMIC_RELAXED);
@@ -162,47 +159,6 @@ static void stay(void)
 	end_child(2);
 }
 
-TASK(task_idle)
-{
-	m_check(m_wait(4, WEIR_NEVER, NULL) == 0, "a wait failed");
-	return 0;
-}
-
-/* More than are watched at once, and the last one that waits is the second of the two. */
-TASK(root_of_many)
-{
-	m_spawn(2, task_idle);
-	m_spawn(3, task_idle);
-	m_spawn(0, task_first);
-	m_spawn(1, task_second);
-	end_child(0);
-	end_child(1);
-	m_check(m_complete(4, 0) == 0, "a promise ended twice");
-	end_child(2);
-	end_child(3);
-	m_drop(4);
-	return 0;
-}
-
-RUN(run_many_in_order, root_of_many)
-
-static void make_promise_of_one(void)
-{
-	m_promise(4, 1);
-}
-
-/* Whoever joins the queue while it is released to may go on without having waited: a try comes to
- * the queue after that. */
-static void release_one_by_one(void)
-{
-	if (m_waiting() < 2)
-		WEIR__STORE(m_word(1), TOO_EARLY, __ATOMIC_RELAXED);
-	else
-		(void)m_try(1);
-	release();
-	release();
-}
-
 static const struct model models[] = {
 	{
 		.name = "inbox",
@@ -222,7 +178,7 @@ static const struct model models[] = {
 	},
 	{
 		.name = "inbox_watching_two",
-		.promise = "P4 P7: the same with two tasks that are watched at once",
+		.promise = "P4 P7: the same with two tasks and two threads",
 		.permits = 2,
 		.held = 2,
 		.threads = { release, release, run_two },
@@ -230,19 +186,11 @@ static const struct model models[] = {
 	},
 	{
 		.name = "watched_in_order",
-		.promise = "P3: two tasks that are watched run in the order of their grants",
+		.promise = "P3: two tasks of a scheduler that watches run in the order of their "
+			   "grants",
 		.permits = 2,
 		.held = 2,
 		.threads = { release_both, run_in_order },
-		.spare_cpu = true,
-	},
-	{
-		.name = "watched_last_in_order",
-		.promise = "P3: the same when there are so many that only the last is watched",
-		.permits = 2,
-		.held = 2,
-		.prepare = make_promise_of_one,
-		.threads = { release_one_by_one, run_many_in_order },
 		.spare_cpu = true,
 	},
 	{

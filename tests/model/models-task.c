@@ -69,6 +69,13 @@ TASK(root_that_cancels)
 
 RUN(run_and_cancel, root_that_cancels)
 
+/* The handler has come in the end. */
+static void run_and_cancel_and_pass(void)
+{
+	run_and_cancel();
+	pass();
+}
+
 /* It is told before it waits, unless the permit comes first. */
 TASK(task_cancels_itself)
 {
@@ -277,6 +284,14 @@ static const struct model models[] = {
 		.permits = 1,
 		.held = 1,
 		.threads = { release, run_and_cancel, pass },
+	},
+	{
+		.name = "task_cancel_vs_signal",
+		.promise = "P5, CHECKLIST 13: the same, and the permit comes from a handler",
+		.permits = 1,
+		.held = 1,
+		.threads = { run_and_cancel_and_pass },
+		.handler = release,
 	},
 	{
 		.name = "task_cancel_from_thread",
