@@ -77,17 +77,12 @@ void weir__inbox_deliver(struct weir__message *newest)
 	}
 }
 
-static bool take_all(struct weir__sched *sched)
-{
-	struct weir__message *newest = WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE);
-
-	weir__inbox_deliver(newest);
-	return newest != NULL;
-}
-
 bool weir__inbox_look(struct weir__sched *sched)
 {
-	return WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED) && take_all(sched);
+	if (!WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
+		return false;
+	weir__inbox_deliver(WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE));
+	return true;
 }
 
 bool weir__inbox_spin(struct weir__sched *sched)
@@ -97,10 +92,9 @@ bool weir__inbox_spin(struct weir__sched *sched)
 
 	/* Now rather than in the end: who comes is not to wait for it. */
 	sched->ticks = weir__ticks();
-	/* To look first would fetch the line twice. */
 	for (uint32_t i = 0; i < length && !found; i++) {
 		WEIR__RELAX();
-		found = take_all(sched);
+		found = weir__inbox_look(sched);
 	}
 	habit_learn(&sched->spinning, found, spins_most);
 	return found;
