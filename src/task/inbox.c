@@ -1,6 +1,7 @@
 /* task: the inbox: what other threads leave there, delivering it, and watching for it. */
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/hot.h"
 #include "task/sched.h"
 
 /* How an idle scheduler watches its inbox before it sleeps, for the reasons that park/thread.c
@@ -30,17 +31,24 @@ void weir__inbox_post(struct weir__sched *sched, struct weir__message *message)
 		weir__bell_ring(&sched->bell);
 }
 
-static void answer(struct weir__parking *parking)
+/* Whether the task is to be made ready. */
+static inline bool answer(struct weir__parking *parking)
 {
 	if (parking->kind && parking->kind->expect)
 		parking->kind->expect(parking);
-	sched_notify(sched_of(parking), parking);
+	return parking_notify(parking);
+}
+
+static void answer_later(struct weir__parking *parking)
+{
+	if (answer(parking))
+		ready_add(&sched_of(parking)->ready, parking->self);
 }
 
 static void deliver_call(struct weir__message *message)
 {
-	answer((struct weir__parking *)(void *)((char *)message -
-						offsetof(struct weir__parking, message)));
+	answer_later((struct weir__parking *)(void *)((char *)message -
+						      offsetof(struct weir__parking, message)));
 }
 
 int weir__inbox_call(struct weir__sched *sched, struct weir__parking *parking)
@@ -67,7 +75,7 @@ void weir__inbox_deliver(struct weir__message *newest)
 		newest = next;
 	}
 	if (newest)
-		answer(called(newest));
+		answer_later(called(newest));
 	while (oldest) {
 		/* Delivered, it may be posted again or be gone. */
 		struct weir__message *next = oldest->next;
@@ -77,33 +85,61 @@ void weir__inbox_deliver(struct weir__message *newest)
 	}
 }
 
-bool weir__inbox_look(struct weir__sched *sched)
+/* What is there, taken but not delivered; or NULL. */
+static inline struct weir__message *take(struct weir__sched *sched)
 {
 	if (!WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
-		return false;
-	weir__inbox_deliver(WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE));
-	return true;
+		return NULL;
+	return WEIR__XCHG(&sched->inbox, NULL, __ATOMIC_ACQUIRE);
+}
+
+bool weir__inbox_look(struct weir__sched *sched)
+{
+	struct weir__message *newest = take(sched);
+
+	weir__inbox_deliver(newest);
+	return newest != NULL;
+}
+
+/* The same of what comes in a while. */
+static inline struct weir__message *spin(struct weir__sched *sched)
+{
+	uint32_t length = habit_length(&sched->spinning, spins_most);
+	struct weir__message *newest = NULL;
+
+	/* Now rather than in the end: who comes is not to wait for it. */
+	sched->ticks = weir__ticks();
+	for (uint32_t i = 0; i < length && !(newest = take(sched)); i++)
+		WEIR__RELAX();
+	habit_learn(&sched->spinning, newest != NULL, spins_most);
+	return newest;
 }
 
 bool weir__inbox_spin(struct weir__sched *sched)
 {
-	uint32_t length = habit_length(&sched->spinning, spins_most);
-	bool found = false;
+	struct weir__message *newest = spin(sched);
 
-	/* Now rather than in the end: who comes is not to wait for it. */
-	sched->ticks = weir__ticks();
-	for (uint32_t i = 0; i < length && !found; i++) {
-		WEIR__RELAX();
-		found = weir__inbox_look(sched);
-	}
-	habit_learn(&sched->spinning, found, spins_most);
-	return found;
+	weir__inbox_deliver(newest);
+	return newest != NULL;
 }
 
-bool weir__sched_watch(struct weir__sched *sched)
+/* The way from here to the task that was called is as short as can be, for another processor waits
+ * for what it will do. */
+WEIR__HOT struct weir__task *weir__sched_watch(struct weir__sched *sched, struct weir__task *self)
 {
+	struct weir__message *newest;
+	struct weir__parking *parking;
+
 	if (sched->is_virtual || sched_has_events(sched) || !weir__cpu_to_spare())
-		return false;
-	sched->watched = !weir__inbox_spin(sched);
-	return !sched->watched;
+		return NULL;
+	newest = spin(sched);
+	sched->watched = !newest;
+	/* The processor takes that for granted, and goes on before it has seen what came. */
+	if (newest == call_of(self->parking))
+		return answer(self->parking) ? self : NULL;
+	parking = called(newest);
+	if (parking)
+		return answer(parking) ? parking->self : NULL;
+	weir__inbox_deliver(newest);
+	return NULL;
 }

@@ -215,10 +215,29 @@ static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct 
 	return go(sched, self, task, false);
 }
 
-/* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
-static WEIR__COLD int go_idle(struct weir__sched *sched, struct weir__task *self)
+/* The same where nothing is to be done but that. */
+static inline int go_straight(struct weir__sched *sched, struct weir__task *self,
+			      struct weir__task *task)
 {
-	return go_oddly(sched, self, weir__sched_watch(sched) ? take_ready(sched) : NULL);
+	fiber_leave(&sched->left, &self->fiber);
+	arrive(sched, task);
+	return fiber_switch(&self->fiber, &task->fiber, 0, false);
+}
+
+/* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
+WEIR__HOT static __attribute__((noinline)) int go_idle(struct weir__sched *sched,
+						       struct weir__task *self)
+{
+	struct weir__task *next = weir__sched_watch(sched, self);
+
+	if (!next)
+		next = take_ready(sched);
+	if (!next || next->odd)
+		return go_oddly(sched, self, next);
+	if (next != self)
+		return go_straight(sched, self, next);
+	arrive(sched, self);
+	return 0;
 }
 
 /* Lets others run until `self` is made ready again; returns what its wait ended with. Its errno is
@@ -240,9 +259,7 @@ static inline __attribute__((always_inline)) int switch_away(struct weir__sched 
 		return go_idle(sched, self);
 	if (WEIR__UNLIKELY(next->odd || next == self))
 		return go_oddly(sched, self, next);
-	fiber_leave(&sched->left, &self->fiber);
-	arrive(sched, next);
-	return fiber_switch(&self->fiber, &next->fiber, 0, false);
+	return go_straight(sched, self, next);
 }
 
 bool weir__sched_run_one(struct weir__sched *sched)
@@ -358,7 +375,8 @@ WEIR__HOT static int task_unpark(struct weir__parking *parking)
 	if (WEIR__UNLIKELY(sched != here) || WEIR__UNLIKELY(!sched->current) ||
 	    WEIR__UNLIKELY(WEIR__PEEK(&sched->ready.busy)))
 		return weir__inbox_call(sched, parking);
-	sched_notify(sched, parking);
+	if (parking_notify(parking))
+		ready_add(&sched->ready, parking->self);
 	if (WEIR__UNLIKELY(sched->task_count > MANY))
 		expect_around(parking);
 	return 0;

@@ -117,14 +117,14 @@ static inline struct weir__sched *sched_of(const struct weir__parking *parking)
 						 offsetof(struct weir__sched, parker));
 }
 
-/* In the scheduler's thread: ends a wait, which may have been given up before. */
-static inline void sched_notify(struct weir__sched *sched, struct weir__parking *parking)
+/* In the scheduler's thread: ends a wait. Whether its task is to be made ready: if it had given up
+ * before, it is or has been. */
+static inline bool parking_notify(struct weir__parking *parking)
 {
 	uint32_t found = WEIR__PEEK(&parking->word);
 
 	WEIR__POKE(&parking->word, WEIR__NOTIFIED);
-	if (WEIR__LIKELY(found == WEIR__PARKED))
-		ready_add(&sched->ready, parking->self);
+	return WEIR__LIKELY(found == WEIR__PARKED);
 }
 
 /* The scheduler that runs in the calling thread, or NULL; and its current task. */
@@ -175,8 +175,9 @@ void weir__inbox_deliver(struct weir__message *newest);
 bool weir__inbox_look(struct weir__sched *sched);
 bool weir__inbox_spin(struct weir__sched *sched);
 
-/* From a task that waits, while none is ready: watches for a while. Whether something came. */
-bool weir__sched_watch(struct weir__sched *sched);
+/* From a task that waits, while none is ready: watches for a while. The task whose turn it is, if
+ * it alone was called; else NULL, and what came has been delivered. */
+struct weir__task *weir__sched_watch(struct weir__sched *sched, struct weir__task *self);
 
 /* Runs tasks until `until` has ended, or until none is left. */
 void weir__sched_run(struct weir__sched *sched, const struct weir_future *until);
