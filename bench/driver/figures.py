@@ -1,6 +1,8 @@
 """The figures to reach, what was measured, and whether they were reached. Information only: what is
 fast enough on one machine is not on another, and nothing fails for it."""
 
+import statistics
+
 from driver.peers import FIFO, PEERS
 
 
@@ -13,6 +15,16 @@ class Answers:
     def get(self, case, peer, key):
         sample = self.samples.get((case, peer))
         return sample.median(key) if sample else None
+
+    def times(self, case, key, peer, base):
+        """How many times as much as the other one, in the middle of the turns of both: a machine may
+        change its speed between two turns, and rarely does within one."""
+        both = [self.samples.get((case, each)) for each in (peer, base)]
+        if None in both:
+            return None
+        mine, theirs = [sample.by_turn(key) for sample in both]
+        quotients = [mine[turn] / theirs[turn] for turn in mine if theirs.get(turn)]
+        return statistics.median(quotients) if quotients else None
 
     def others(self, case, key):
         """(value, name) of everybody but weir and the floors."""
@@ -82,13 +94,12 @@ def waiters_figures(a):
 
 
 def switch_figures(a):
-    both = [a.get("switch", peer, "ns") for peer in ("weir", "minimal")]
-    yield figure("switch, x a minimal one", quotient(*both), 2.0)
+    yield figure("switch, x a minimal one", a.times("switch", "ns", "weir", "minimal"), 2.0)
 
 
 def times_faster(a, case, key, peer, goal, what, name):
-    both = [a.get(case, each, key) for each in (peer, "weir")]
-    return figure(f"{what}, times faster than {name}", quotient(*both), goal, at_most=False)
+    return figure(f"{what}, times faster than {name}", a.times(case, key, peer, "weir"), goal,
+                  at_most=False)
 
 
 def pingpong_figures(a):
@@ -116,9 +127,8 @@ def schedulers_figures(a):
     key = "pairs_per_second"
     for tasks in (2, 4, 8):
         case = f"schedulers-{tasks}"
-        both = [a.get(case, peer, key) for peer in ("weir", "tokio")]
-        yield figure(f"{tasks} tasks of two schedulers, x tokio's throughput", quotient(*both),
-                     1.0, at_most=False)
+        yield figure(f"{tasks} tasks of two schedulers, x tokio's throughput",
+                     a.times(case, key, "weir", "tokio"), 1.0, at_most=False)
         shares = [a.get(case, "weir", share) for share in ("share_min", "share_max")]
         off = None if None in shares else max(1 - shares[0], shares[1] - 1) * 100
         yield figure(f"{tasks} tasks of two schedulers, a share's distance from equal in %", off,

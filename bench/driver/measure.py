@@ -8,6 +8,8 @@ import subprocess
 import time
 from collections import defaultdict
 
+from driver import memory
+
 TICKS = os.sysconf("SC_CLK_TCK")
 CPUS = os.sched_getaffinity(0)
 
@@ -53,10 +55,12 @@ def run(command, cpus):
     return {key: float(value) for key, value in (line.split() for line in done.stdout.splitlines())}
 
 
-def watched_run(command, cpus):
+def watched_run(command, case):
     """One run; `others` is how much of the machine somebody else used meanwhile."""
+    if case.memory:
+        memory.fetch(case.memory)
     busy, own, start = busy_seconds(), own_seconds(), time.monotonic()
-    answer = run(command, cpus)
+    answer = run(command, case.cpus)
     others = (busy_seconds() - busy) - (own_seconds() - own)
     answer["took"] = time.monotonic() - start
     answer["others"] = max(0.0, others / (answer["took"] * len(CPUS)))
@@ -74,10 +78,15 @@ class Samples:
         self.answers = []
         self.error = None
 
-    def values(self, key):
+    def counted(self):
         clean = [answer for answer in self.answers if not is_disturbed(answer)]
-        counted = clean if len(clean) >= ENOUGH else self.answers
-        return [answer[key] for answer in counted if key in answer]
+        return clean if len(clean) >= ENOUGH else self.answers
+
+    def values(self, key):
+        return [answer[key] for answer in self.counted() if key in answer]
+
+    def by_turn(self, key):
+        return {answer["turn"]: answer[key] for answer in self.counted() if key in answer}
 
     def median(self, key):
         values = self.values(key)
@@ -108,25 +117,32 @@ class Session:
         return [peer for peer in self.peers
                 if case.question in peer.questions and case.admits(peer)]
 
+    def shuffled(self, things):
+        return self.order.sample(things, len(things))
+
+    def pairs(self, cases):
+        """Those of one case after each other: they are compared."""
+        return [(case, peer) for case in self.shuffled(cases)
+                for peer in self.shuffled(self.lineup(case))]
+
     def ask(self, cases, repeats, seconds):
         """Samples by case and peer."""
         samples = defaultdict(Samples)
         tries_left = sum(len(self.lineup(case)) for case in cases) * repeats // 3
         for turn in range(repeats):
-            pairs = [(case, peer) for case in cases for peer in self.lineup(case)]
-            self.order.shuffle(pairs)
+            pairs = self.pairs(cases)
             for done, (case, peer) in enumerate(pairs):
                 self.progress(f"{case.question}: turn {turn + 1} of {repeats}, "
                               f"{done + 1} of {len(pairs)}: {peer.name}")
                 sample = samples[case.key, peer.key]
-                tries_left = self.take(sample, case, peer, seconds, tries_left)
+                tries_left = self.take(sample, case, peer, turn, seconds, tries_left)
         self.progress("")
         return samples
 
     def may_repeat(self, seconds):
         return self.repeat_seconds + seconds <= self.seconds * REPEATS
 
-    def take(self, sample, case, peer, seconds, tries_left):
+    def take(self, sample, case, peer, turn, seconds, tries_left):
         """Adds one answer; how many tries are left."""
         command = self.programs.command(peer, case.question)
         command += [f"{key}={value}" for key, value in case.arguments.items()]
@@ -134,17 +150,17 @@ class Session:
         if sample.error:
             return tries_left
         try:
-            answer = watched_run(command, case.cpus)
+            answer = watched_run(command, case)
             self.seconds += answer["took"]
             while is_disturbed(answer) and tries_left > 0 and self.may_repeat(answer["took"]):
                 tries_left -= 1
                 self.repeated += 1
-                answer = watched_run(command, case.cpus)
+                answer = watched_run(command, case)
                 self.repeat_seconds += answer["took"]
         except Failed as error:
             sample.error = str(error)
             return tries_left
         self.runs += 1
         self.disturbed += is_disturbed(answer)
-        sample.answers.append(answer)
+        sample.answers.append(answer | {"turn": turn})
         return tries_left

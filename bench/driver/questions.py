@@ -15,6 +15,7 @@ class Case:
     cpus: tuple = ()                        # where the program may run; () for anywhere
     admits: object = lambda peer: True
     left_out: str = ""                      # why those who are not admitted are left out
+    memory: int = 0                         # bytes that are to be at hand before each run
 
 
 QUESTIONS = ("pair", "contended", "handoff", "waiters", "switch", "pingpong", "tasks", "gather",
@@ -112,6 +113,10 @@ def pingpong_cases():
                  cpus=one_core())]
 
 
+# More than a task of any peer takes.
+BYTES_OF_A_TASK = 6 << 10
+
+
 def tasks_cases():
     def admits(peer, n):
         if peer.program == "python":
@@ -120,7 +125,7 @@ def tasks_cases():
 
     return [Case("tasks", f"tasks-{n}", f"{n:,} tasks through 3 permits, one thread", {"tasks": n},
                  one_core(), admits=lambda peer, n=n: admits(peer, n),
-                 left_out="a million of them take too long")
+                 left_out="a million of them take too long", memory=n * BYTES_OF_A_TASK)
             for n in (1000, 100_000, 1_000_000)]
 
 
