@@ -228,7 +228,9 @@ WEIR_API int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter);
  */
 #define WEIR_HOLD(...) WEIR__HOLD_PICK(__VA_ARGS__, WEIR__HOLD3, WEIR__HOLD2, 0)(__VA_ARGS__)
 
-/* The parts of try_acquire and release that are not inline. Call the functions above instead. */
+/* The parts of acquire, try_acquire and release that are not inline. Call the functions above
+ * instead. */
+WEIR_API int weir_sem_acquire_slow(struct weir_sem *sem, uint32_t n);
 WEIR_API int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n);
 WEIR_API int weir_sem_release_slow(struct weir_sem *sem, uint32_t n);
 
@@ -288,7 +290,7 @@ inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n)
 {
 	if (WEIR__SEM_TAKE(sem, n))
 		return 0;
-	return weir_sem_acquire_until(sem, n, WEIR_NEVER);
+	return weir_sem_acquire_slow(sem, n);
 }
 
 inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n)

@@ -29,11 +29,13 @@
 
 struct weir__parking;
 
-/* How a wait may be spent. */
+/* How a wait may be spent: by how many others the other side has to see before, this one included.
+ * Any place in a queue will do. */
 enum weir__patience {
-	WEIR__SLEEP, /* the other side is not expected soon */
-	WEIR__WATCH, /* it is: watch for it a while before sleeping */
 	WEIR__MUST,  /* it is on its way for certain: no deadline, no cancellation */
+	WEIR__WATCH, /* up to WEIR__NEAR it is expected soon: watch for it before sleeping */
+	WEIR__NEAR = 16,
+	WEIR__SLEEP, /* from here on it is not */
 };
 
 /* The two functions that differ between kinds of waiters. */

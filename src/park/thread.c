@@ -68,7 +68,7 @@ static int thread_park(struct weir__parking *parking, weir_time deadline,
 		deadline = WEIR_NEVER;
 	if (is_notified(parking))
 		return 0;
-	if (patience != WEIR__SLEEP) {
+	if (patience <= WEIR__NEAR) {
 		if (weir__cpu_to_spare() && spin(parking))
 			return 0;
 		if (yield(parking, deadline))

@@ -90,11 +90,12 @@ PART struct weir_waiter *pull_head(struct weir_sem *sem, struct weir_waiter *hea
 	uint32_t left = sem->waiting - 1;
 
 	WEIR__POKE(&sem->head, next);
-	sem->tail = next ? sem->tail : NULL;
 	if (head->prev)
 		head->prev = NULL;
 	WEIR__POKE(&sem->waiting, left);
-	if (WEIR__UNLIKELY(left > MANY))
+	if (!next)
+		sem->tail = NULL;
+	else if (WEIR__UNLIKELY(left > MANY))
 		batch_expect(next);
 	return next;
 }

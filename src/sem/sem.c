@@ -44,9 +44,6 @@ extern inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
 
-/* Up to this place in the queue a grant is expected soon. */
-enum { NEAR = 16 };
-
 static struct weir_sem_counted *counted_of(struct weir_sem *sem)
 {
 	return (struct weir_sem_counted *)(void *)sem;
@@ -210,7 +207,7 @@ PART enum way join(struct weir_sem *sem, uint64_t *word, uint32_t setup, uint32_
 	uint64_t full = word_full(setup);
 
 	if (WEIR__UNLIKELY(*word != full && *word != word_full_alone(setup)) ||
-	    WEIR__UNLIKELY(n > (setup & SETUP_LIMIT)) ||
+	    WEIR__UNLIKELY(n - 1 >= (setup & SETUP_LIMIT)) ||
 	    WEIR__UNLIKELY(!WEIR__CAS(&sem->word, word, full | WEIR__SEM_LOCK, __ATOMIC_ACQUIRE)))
 		return NOTHING;
 	*word = full | WEIR__SEM_LOCK;
@@ -365,22 +362,23 @@ static WEIR__COLD int give_up(struct weir__parked *self, int result)
 	return result;
 }
 
-/* The end of an acquire: waits, unless `place` says that there is no need. */
+/* The end of an acquire that has to wait. */
 PART int wait_at(int place, struct weir__parked *self, weir_time deadline)
 {
-	int result;
+	int result = weir__park(&self->parking, deadline, (enum weir__patience)place);
 
-	if (WEIR__UNLIKELY(place <= 0))
-		return place;
-	result = weir__park(&self->parking, deadline, place <= NEAR ? WEIR__WATCH : WEIR__SLEEP);
 	return WEIR__LIKELY(result == 0) ? self->waiter.result : give_up(self, result);
 }
 
 static WEIR__COLD int enter_and_wait(enum way way, uint64_t word, int place,
 				     struct weir__parked *self, uint32_t n, weir_time deadline)
 {
+	if (n == 0)
+		return -EINVAL;
+	if (way == NOTHING && take_free(sem_of(self), n, &word))
+		return 0;
 	place = enter(way, sem_of(self), word, n, &self->waiter, place);
-	return wait_at(place, self, deadline);
+	return place > 0 ? wait_at(place, self, deadline) : place;
 }
 
 /* Queues the calling thread or task and parks it. `word` and `setup` are what was last seen. What
@@ -428,21 +426,30 @@ static WEIR__COLD int acquire_with_care(struct weir_sem *sem, uint32_t n, weir_t
 	return result;
 }
 
-WEIR__HOT int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
+/* Given the word as it was last seen, with too few permits free. */
+PART int acquire_held(struct weir_sem *sem, uint32_t n, weir_time deadline, uint64_t word)
 {
-	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
-	uint32_t setup;
+	uint32_t setup = WEIR__PEEK(&sem->setup);
 
-	if (WEIR__UNLIKELY(n == 0))
-		return -EINVAL;
-	if (take_free(sem, n, &word))
-		return 0;
-	setup = WEIR__PEEK(&sem->setup);
 	if (WEIR__UNLIKELY(setup & (SETUP_HEAP | SETUP_COUNTED)))
 		return acquire_with_care(sem, n, deadline, word, setup);
 	return WEIR__LIKELY(weir__parks_as.ticks) ?
 		       acquire_parked(sem, n, deadline, word, setup, *weir__parks_as.ticks) :
 		       acquire_timed(sem, n, deadline, word, setup);
+}
+
+WEIR__HOT int weir_sem_acquire_slow(struct weir_sem *sem, uint32_t n)
+{
+	return acquire_held(sem, n, WEIR_NEVER, WEIR__LOAD(&sem->word, __ATOMIC_RELAXED));
+}
+
+WEIR__HOT int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline)
+{
+	uint64_t word = WEIR__LOAD(&sem->word, __ATOMIC_RELAXED);
+
+	if (WEIR__UNLIKELY(n == 0))
+		return -EINVAL;
+	return take_free(sem, n, &word) ? 0 : acquire_held(sem, n, deadline, word);
 }
 
 int weir_sem_try_acquire_slow(struct weir_sem *sem, uint32_t n)

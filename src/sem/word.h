@@ -30,8 +30,9 @@ static inline uint64_t word_slow(uint64_t word)
 }
 
 /* FULL is what a semaphore mostly is that somebody has to wait for: all permits are held, and it is
- * neither closed nor counted nor locked: those bits of the set-up have no place in a word. With
- * waiters, and without. (That it is on the heap makes no difference.) */
+ * neither closed nor counted nor locked: no word is what those bits of the set-up would make of it.
+ * With waiters, and without. (That it is on the heap makes no difference: the bit is that of SLOW,
+ * or falls out. So does that of a counted one, in the second; but there SLOW is always set.) */
 static inline uint64_t word_full(uint32_t setup)
 {
 	return WEIR__SEM_SLOW | WEIR__SEM_FREE(setup);
@@ -39,7 +40,7 @@ static inline uint64_t word_full(uint32_t setup)
 
 static inline uint64_t word_full_alone(uint32_t setup)
 {
-	return WEIR__SEM_HELD(setup & ~SETUP_HEAP);
+	return (uint32_t)WEIR__SEM_HELD(setup);
 }
 
 /* Whether n permits are free and may be taken without the lock. With SLOW set the upper half is

@@ -76,7 +76,7 @@ TEST(unpark_before_park_needs_no_system_call_P7)
 
 TEST(unpark_wakes_a_sleeper_with_one_call_P7)
 {
-	struct sleeper sleeper = { .deadline = WEIR_NEVER };
+	struct sleeper sleeper = { .deadline = WEIR_NEVER, .patience = WEIR__SLEEP };
 
 	sleeper_start(&sleeper);
 	sleeper_notify_and_join(&sleeper);
@@ -166,7 +166,7 @@ TEST(must_after_a_timeout_waits_for_the_other_side_P5)
 
 TEST(a_spurious_wake_is_no_notification_CHECKLIST_10)
 {
-	struct sleeper sleeper = { .deadline = WEIR_NEVER };
+	struct sleeper sleeper = { .deadline = WEIR_NEVER, .patience = WEIR__SLEEP };
 
 	sleeper_start(&sleeper);
 	while (futex_watch_read().woken < 100)
@@ -181,7 +181,7 @@ static void do_nothing(int signal)
 
 TEST(a_signal_is_no_notification_CHECKLIST_10)
 {
-	struct sleeper sleeper = { .deadline = WEIR_NEVER };
+	struct sleeper sleeper = { .deadline = WEIR_NEVER, .patience = WEIR__SLEEP };
 	struct sigaction action = { .sa_handler = do_nothing }; /* without SA_RESTART */
 	struct sigaction before;
 
@@ -198,7 +198,7 @@ TEST(a_signal_is_no_notification_CHECKLIST_10)
 /* Were the time that is left counted anew after each interruption, this would never end. */
 TEST(interruptions_do_not_prolong_a_wait_P9_CHECKLIST_10)
 {
-	struct sleeper sleeper = { .deadline = weir_after(20 * WEIR_MS) };
+	struct sleeper sleeper = { .deadline = weir_after(20 * WEIR_MS), .patience = WEIR__SLEEP };
 
 	sleeper_start(&sleeper);
 	while (futex_watch_read().timed_out == 0)
