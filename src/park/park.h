@@ -29,13 +29,13 @@
 
 struct weir__parking;
 
-/* How a wait may be spent: by how many others the other side has to see before, this one included.
- * Any place in a queue will do. */
+/* How a wait may be spent. Any place in a queue will do: up to WEIR__NEAR the other side is expected
+ * soon. */
 enum weir__patience {
 	WEIR__MUST,  /* it is on its way for certain: no deadline, no cancellation */
-	WEIR__WATCH, /* up to WEIR__NEAR it is expected soon: watch for it before sleeping */
+	WEIR__WATCH, /* it is expected soon: watch for it a while before sleeping */
 	WEIR__NEAR = 16,
-	WEIR__SLEEP, /* from here on it is not */
+	WEIR__SLEEP, /* it is not */
 };
 
 /* The two functions that differ between kinds of waiters. */
