@@ -29,8 +29,8 @@
 
 struct weir__parking;
 
-/* How a wait may be spent. Any place in a queue will do: up to WEIR__NEAR the other side is expected
- * soon. */
+/* How a wait may be spent. Any place in a queue will do: up to WEIR__NEAR the other side is
+ * expected soon. */
 enum weir__patience {
 	WEIR__MUST,  /* it is on its way for certain: no deadline, no cancellation */
 	WEIR__WATCH, /* it is expected soon: watch for it a while before sleeping */
