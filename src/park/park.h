@@ -13,12 +13,14 @@
  *     weir__park(&parking, deadline, spin);         weir__unpark(&parking);
  *
  * THE WORD OF A PARKING has three values. EMPTY: neither side has come. PARKED: the waiter sleeps,
- * or is about to. NOTIFIED: the other side has come. Only unpark writes NOTIFIED, it is the last
- * thing it writes, and whoever replaces PARKED by another value decides how the wait ends. A kind
- * of waiter that never looks twice before it sleeps may begin with PARKED and save a step.
+ * or is about to. NOTIFIED: the other side has come. Only unpark writes NOTIFIED, or whoever does
+ * so for it in the waiter's thread, and whoever replaces PARKED by another value decides how the
+ * wait ends. A kind of waiter that never looks twice before it sleeps may begin with PARKED and
+ * save a step.
  *
  * LIFETIME. A parking lives on the waiter's stack and is gone as soon as park has returned 0. So
- * unpark reads all it needs beforehand; afterwards it may only wake by address.
+ * unpark reads all it needs before the last thing it writes, be that the word or a note to the
+ * waiter's thread; afterwards it may only wake by address.
  */
 #ifndef WEIR_PARK_PARK_H
 #define WEIR_PARK_PARK_H

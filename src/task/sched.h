@@ -71,7 +71,7 @@ struct weir__task {
 /* What other threads write, what they read and what they leave alone are on cache lines of their
  * own. */
 struct weir__sched {
-	_Alignas(64) struct weir__message *inbox; /* shared: NULL, messages or &marker */
+	_Alignas(64) struct weir__message *inbox; /* shared: NULL, &marker, or what was left */
 	struct weir__message marker;
 	struct weir__bell bell;
 
