@@ -13,7 +13,7 @@
 
 enum {
 	MAX_THREADS = 4,
-	MAX_TASKS = 5, /* at a time, of the scheduler in one thread */
+	MAX_TASKS = 4, /* at a time, of the scheduler in one thread */
 	MAX_STRANDS = MAX_THREADS * (1 + MAX_TASKS),
 	MAX_NESTING = 4, /* operations in wake functions and handlers, inside others */
 	MAX_SEMS = 2,
