@@ -4,15 +4,22 @@
  * first one, wherever that is at the moment: on the fast path, with the lock held, telling others,
  * asleep, or in the handler of another signal. */
 #include "support/acquirer.h"
+#include "support/sanitizers.h"
 #include "support/unit.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 
-enum { MOST_ROUNDS = 5000, LEAST_ROUNDS = 20, MOST_SIGNALS = 2 };
+enum { MOST_ROUNDS = 5000, LEAST_ROUNDS = 20 };
 
-static const int signals[MOST_SIGNALS] = { SIGUSR1, SIGUSR2 };
+/* ThreadSanitizer keeps a signal back until the thread's next atomic step, and calls the handler
+ * then. So nobody may sleep until his own handler releases: there must be a second permit. And when
+ * one handler interrupts another, it takes the mask that it had set itself for the thread's own,
+ * and no signal ever comes through again: there may only be one at a time. */
+enum { LEAST_TO_SLEEP_FOR = UNDER_TSAN ? 2 : 1, MOST_SIGNALS = UNDER_TSAN ? 1 : 2 };
+
+static const int signals[] = { SIGUSR1, SIGUSR2 };
 
 static struct {
 	struct weir_sem sem;
@@ -129,17 +136,17 @@ static void play(uint32_t permits, bool (*step)(struct weir_sem *sem))
 	assert_permits(&stage.sem, permits, 0, 0);
 }
 
-#define TEST_WITH(step)                                             \
-	TEST(step##_is_interrupted_P2_P4)                           \
-	{                                                           \
-		for (uint32_t permits = 1; permits <= 3; permits++) \
-			play(permits, step);                        \
+#define TEST_WITH(step, least)                                          \
+	TEST(step##_is_interrupted_P2_P4)                               \
+	{                                                               \
+		for (uint32_t permits = least; permits <= 3; permits++) \
+			play(permits, step);                            \
 	}
 
-TEST_WITH(acquire_and_release)
-TEST_WITH(acquire_briefly_and_release)
-TEST_WITH(try_and_release)
-TEST_WITH(acquire_async_and_release)
+TEST_WITH(acquire_and_release, LEAST_TO_SLEEP_FOR)
+TEST_WITH(acquire_briefly_and_release, 1)
+TEST_WITH(try_and_release, 1)
+TEST_WITH(acquire_async_and_release, 1)
 
 static int install_handlers(void **state)
 {
