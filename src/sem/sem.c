@@ -1,37 +1,18 @@
-/* sem: the semaphore.
+/* sem: acquire and release, and all that may happen on the way.
  *
- * THE LOCK is a bit of the state word, taken only by those who must look at the queue. Taking it
- * also sets SLOW, so while it is held the inline paths keep out and the number of permits held can
- * only fall: a release that finds the lock taken subtracts its permits in one step and leaves.
- *
- * THE GRANT ROUTINE is settle(). Everyone who took the lock ends there; nothing else grants, and
- * nothing else gives the lock back. It moves waiters that fit from the head of the queue to the
- * batch of those to be told and then replaces the word, in one step, by one that counts their
- * permits and has no lock. If a release came in between, that step fails, and it looks at the head
- * again with the permits that were added. Hence P4: when the lock is free, the queue is empty or
- * its head does not fit. And hence a release never waits for anybody, which is what lets a signal
- * handler call it.
- *
- * It has two short ways, for a semaphore of which all permits are held, and leave it to settle() if
- * a step of theirs fails: join() of a waiter, who changes nothing for those before it, and
- * hand_over() of just what came back to the head.
- *
- * P6, who may touch what after that step:
- *     - the semaphore: nobody. Whoever was granted may free it. What is left is a wake-up by
- *       address for those who slept on the lock, and that one touches no memory;
- *     - the nodes in the batch: their waits are decided, but their owners do not know. Each stays
- *       where it is until weir__batch_tell() tells it, and is not touched after that.
+ * Everyone who took the lock ends in settle(), the grant routine of settle.h. It has two short ways
+ * here, for a semaphore of which all permits are held, and they leave it to settle() if a step of
+ * theirs fails: join() of a waiter, who changes nothing for those before it, and hand_over() of
+ * just what came back to the head.
  *
  * A WAITER THAT GIVES UP (its deadline passed, its task was cancelled, its owner calls cancel)
  * takes the lock and looks whether it is still in the queue. Then it is taken out and nothing has
- * happened. Otherwise its wait had been decided before, and it will be told: see acquire_parked().
- */
-#include "base/futex.h"
+ * happened. Otherwise its wait had been decided before, and it will be told: see give_up(). */
 #include "base/hot.h"
 #include "base/print.h"
 #include "sem/batch.h"
 #include "sem/heap.h"
-#include "sem/lock.h"
+#include "sem/settle.h"
 #include "sem/trace.h"
 #include "sem/word.h"
 
@@ -44,72 +25,6 @@ extern inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
 
-static struct weir_sem_counted *counted_of(struct weir_sem *sem)
-{
-	return (struct weir_sem_counted *)(void *)sem;
-}
-
-static bool must_be_slow(const struct weir_sem *sem, uint64_t now_held)
-{
-	return sem->head || (sem->setup & (SETUP_CLOSED | SETUP_COUNTED)) || limit(sem) == 0 ||
-	       now_held > limit(sem);
-}
-
-/* The grant routine: takes `taken` permits for the caller, grants whoever fits, gives the lock
- * back. `word` is what the lock was taken with; `now` is the time, in ticks, or 0: then it is
- * looked up if anybody is granted. Returns the batch with those added who are to be told. */
-PART struct weir__batch settle_as(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
-				  struct weir__batch batch, bool counted)
-{
-	uint32_t peak = counted ? counted_of(sem)->peak_held : 0;
-	uint64_t now_held = word_locked_held(word) + taken;
-	uint64_t last;
-	uint64_t next;
-
-	for (;;) {
-		struct weir_waiter *head;
-
-		while ((head = sem->head) != NULL && now_held + head->n <= limit(sem)) {
-			if (now == 0)
-				now = weir__park_ticks();
-			count_wait(sem, head->since, now);
-			now_held += head->n;
-			(void)pull_head(sem, head);
-			batch_add(&batch, head);
-		}
-		if (counted)
-			WEIR__POKE(&counted_of(sem)->peak_held,
-				   now_held > peak ? (uint32_t)now_held : peak);
-		if (must_be_slow(sem, now_held))
-			next = WEIR__SEM_SLOW | WEIR__SEM_FREE(now_held);
-		else
-			next = WEIR__SEM_FREE(limit(sem) - now_held) | WEIR__SEM_HELD(now_held);
-		last = word;
-		if (WEIR__LIKELY(WEIR__CAS(&sem->word, &word, next, __ATOMIC_ACQ_REL)))
-			break;
-		/* A release came in between, and that many fewer are held. */
-		now_held -= word_locked_held(last) - word_locked_held(word);
-	}
-	if (WEIR__UNLIKELY(word & WEIR__SEM_SLEEP))
-		weir__futex_wake(lock_half(sem), 1);
-	return batch;
-}
-
-static WEIR__COLD struct weir__batch settle_counted(struct weir_sem *sem, uint64_t word,
-						    uint32_t taken, uint64_t now,
-						    struct weir__batch batch)
-{
-	return settle_as(sem, word, taken, now, batch, true);
-}
-
-PART struct weir__batch settle(struct weir_sem *sem, uint64_t word, uint32_t taken, uint64_t now,
-			       struct weir__batch batch)
-{
-	if (WEIR__UNLIKELY(sem->setup & SETUP_COUNTED))
-		return settle_counted(sem, word, taken, now, batch);
-	return settle_as(sem, word, taken, now, batch, false);
-}
-
 /* The same for one who enters with `waiter`, if he has one, and would return `result`: tells the
  * others. A release that came meanwhile may have let our own waiter through already: 0. */
 static __attribute__((noinline)) int settle_own(struct weir_sem *sem, uint64_t word, uint32_t taken,
@@ -118,40 +33,6 @@ static __attribute__((noinline)) int settle_own(struct weir_sem *sem, uint64_t w
 	struct weir__batch batch = settle(sem, word, taken, 0, (struct weir__batch){ NULL, NULL });
 
 	return WEIR__UNLIKELY(batch.first) && weir__batch_tell(batch, waiter) ? 0 : result;
-}
-
-PART void settle_and_tell(struct weir_sem *sem, uint64_t word, struct weir__batch batch)
-{
-	batch_tell(settle(sem, word, 0, 0, batch));
-}
-
-int weir_sem_init(struct weir_sem *sem, uint32_t permits)
-{
-	if (permits == 0 || permits > WEIR_SEM_MAX)
-		return -EINVAL;
-	*sem = (struct weir_sem){ .word = WEIR__SEM_FREE(permits), .setup = permits };
-	return 0;
-}
-
-int weir_sem_init_counted(struct weir_sem_counted *counted, uint32_t permits)
-{
-	if (permits == 0 || permits > WEIR_SEM_MAX)
-		return -EINVAL;
-	*counted = (struct weir_sem_counted){
-		.sem = { .word = WEIR__SEM_SLOW, .setup = permits | SETUP_COUNTED },
-	};
-	return 0;
-}
-
-int weir_sem_init_traced(struct weir_sem_traced *traced, uint32_t permits)
-{
-	int error = weir_sem_init_counted(&traced->counted, permits);
-
-	if (error == 0) {
-		*traced = (struct weir_sem_traced){ .counted = traced->counted };
-		traced->counted.slots = traced->slots;
-	}
-	return error;
 }
 
 /* Without the lock, given the word as it was last seen: whether n permits could be taken; else
@@ -530,49 +411,4 @@ WEIR__HOT int weir_sem_release_slow(struct weir_sem *sem, uint32_t n)
 	return WEIR__LIKELY(weir__parks_as.ticks) ?
 		       hand_over(sem, setup, locked, n, *weir__parks_as.ticks) :
 		       hand_over_timed(sem, setup, locked, n);
-}
-
-/* Ends the waits of those heavier than `most`. */
-static void refuse(struct weir_sem *sem, uint32_t most, int result, struct weir__batch *batch)
-{
-	struct weir_waiter *next;
-
-	for (struct weir_waiter *waiter = sem->head; waiter; waiter = next) {
-		next = waiter->next;
-		if (waiter->n > most) {
-			pull(sem, waiter);
-			waiter->result = result;
-			batch_add(batch, waiter);
-		}
-	}
-}
-
-int weir_sem_resize(struct weir_sem *sem, uint32_t permits)
-{
-	struct weir__batch batch = { NULL, NULL };
-	uint64_t word;
-	int result = 0;
-
-	if (permits > WEIR_SEM_MAX)
-		return -EINVAL;
-	word = lock(sem);
-	if (sem->setup & SETUP_CLOSED) {
-		result = -ESHUTDOWN;
-	} else {
-		WEIR__POKE(&sem->setup, (sem->setup & ~SETUP_LIMIT) | permits);
-		if (permits > 0)
-			refuse(sem, permits, -E2BIG, &batch);
-	}
-	settle_and_tell(sem, word, batch);
-	return result;
-}
-
-void weir_sem_close(struct weir_sem *sem)
-{
-	struct weir__batch batch = { NULL, NULL };
-	uint64_t word = lock(sem);
-
-	WEIR__POKE(&sem->setup, sem->setup | SETUP_CLOSED);
-	refuse(sem, 0, -ESHUTDOWN, &batch);
-	settle_and_tell(sem, word, batch);
 }
