@@ -129,7 +129,7 @@ long() {
 	stage "Redis, all harms" env WEIR_CLOCK_SHIM="$PWD/build/tests/support/clock_shim.so" \
 		tests/support/with_redis.py pair build/tests/chaos/redis_chaos --seconds 60 REDIS_DIR
 	stage "a million pairs in PostgreSQL" \
-		tests/chaos/test_postgres_setup.py build/src/weir 1000000
+		tests/chaos/test_postgres_service.py build/src/weir 1000000
 	stage "PostgreSQL, all harms" env WEIR_CLOCK_SHIM="$PWD/build/tests/support/clock_shim.so" \
 		tests/support/with_postgres.py tcp build/tests/chaos/postgres_chaos --seconds 60 \
 		POSTGRES_DIR POSTGRES_PORT POSTGRES_URL "$PWD/tests/support/follow_postgres.py"
