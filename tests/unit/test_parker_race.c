@@ -13,6 +13,7 @@
 struct gap {
 	struct weir_sem sem;
 	int gives_up;
+	bool second_parks; /* and is done with the semaphore: all it waits for is news */
 	bool telling;      /* the releasing thread is telling the first waiter */
 	bool second_waits; /* the second has given up and now waits for the news */
 	bool second_told;
@@ -62,6 +63,7 @@ static int second_park(struct weir__parking *parking, weir_time deadline,
 
 	(void)deadline;
 	if (patience != WEIR__MUST) {
+		raise_flag(&gap->second_parks);
 		wait_for_flag(&gap->telling);
 		return gap->gives_up;
 	}
@@ -110,7 +112,7 @@ static int play(struct gap *gap, int gives_up, void (*decide)(struct weir_sem *)
 	first.thread = start_thread(scripted_acquire, &first);
 	wait_for_waiters(&gap->sem, 1);
 	second.thread = start_thread(scripted_acquire, &second);
-	wait_for_waiters(&gap->sem, 2);
+	wait_for_flag(&gap->second_parks);
 	decide(&gap->sem);
 	(void)pthread_join(first.thread, NULL);
 	(void)pthread_join(second.thread, NULL);
