@@ -135,17 +135,26 @@ struct weir_claim_info {
 	weir_time left; /* until it expires */
 };
 
+/* What a server says about itself, as of when it was connected to: for people who look after it. */
+struct weir_remark {
+	const char *about; /* a word */
+	const char *text;  /* what is so; if it matters, what to do */
+	bool matters;      /* somebody should do that */
+};
+
 /* What weir_list calls. Each may be NULL. A value other than 0 ends the listing and is returned. */
 struct weir_visitor {
 	int (*semaphore)(void *arg, const struct weir_sem_info *info);
 	int (*holder)(void *arg, const struct weir_claim_info *info);
 	int (*waiter)(void *arg, const struct weir_claim_info *info);
+	int (*remark)(void *arg, const struct weir_remark *remark);
 };
 
 /* Shows semaphores, fullest first (by percent, then by name); after each its holders by slot and
- * its waiters in their order. names: n of them to show, an unknown one is skipped; n 0: all. The
- * listing is a consistent picture of each semaphore. The visitor may call the store. 0 or what a
- * visitor returned; -EINVAL, -ENOMEM. */
+ * its waiters in their order; before all, remarks about the servers that were asked, if the store
+ * has any. names: n of them to show, an unknown one is skipped; n 0: all. The listing is a
+ * consistent picture of each semaphore. The visitor may call the store. 0 or what a visitor
+ * returned; -EINVAL, -ENOMEM. */
 WEIR_API int weir_list(struct weir_store *store, const char *const *names, size_t n,
 		       const struct weir_visitor *visitor, void *arg);
 

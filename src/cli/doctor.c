@@ -255,9 +255,18 @@ static int see_waiter(void *arg, const struct weir_claim_info *info)
 	return 0;
 }
 
+static int see_remark(void *arg, const struct weir_remark *remark)
+{
+	finding(arg, remark->matters ? ATTENTION : FINE, remark->about, "%s", remark->text);
+	return 0;
+}
+
 static void check_inside(struct report *report, struct weir_store *store)
 {
-	static const struct weir_visitor visitor = { see_semaphore, see_holder, see_waiter };
+	static const struct weir_visitor visitor = { .semaphore = see_semaphore,
+						     .holder = see_holder,
+						     .waiter = see_waiter,
+						     .remark = see_remark };
 	int reaped = weir_reap(store, 1000000);
 	int error;
 

@@ -214,10 +214,14 @@ static const struct table show_table = {
 
 static int visit(struct weir_store *store, struct listing *listing)
 {
-	static const struct weir_visitor json = { json_semaphore, json_holder, json_waiter };
-	static const struct weir_visitor json_brief = { json_semaphore, NULL, NULL };
-	static const struct weir_visitor rows = { row_semaphore, NULL, NULL };
-	static const struct weir_visitor heads = { head_semaphore, row_holder, row_waiter };
+	static const struct weir_visitor json = { .semaphore = json_semaphore,
+						  .holder = json_holder,
+						  .waiter = json_waiter };
+	static const struct weir_visitor json_brief = { .semaphore = json_semaphore };
+	static const struct weir_visitor rows = { .semaphore = row_semaphore };
+	static const struct weir_visitor heads = { .semaphore = head_semaphore,
+						   .holder = row_holder,
+						   .waiter = row_waiter };
 	const struct options *options = listing->options;
 	const struct weir_visitor *visitor = listing->details ? &heads : &rows;
 

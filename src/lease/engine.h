@@ -34,7 +34,7 @@ enum weir__verb {
 	WEIR__RELEASE,   /* name, token */
 	WEIR__EVICT,     /* name, token */
 	WEIR__REAP,      /* max_rows -> how many */
-	WEIR__LIST,      /* names, n -> picture */
+	WEIR__LIST,      /* names, n; `remarks`: whether they are wanted -> picture */
 };
 
 /* A lease, as the engine tells it. */
@@ -75,6 +75,7 @@ struct weir__op {
 	uint32_t max_rows;
 	const char *const *names;
 	size_t n_names;
+	bool remarks;
 
 	/* What came of it. */
 	int result;

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/print.h"
 
-/* Both kinds begin with their link, so that one function sorts either. */
+enum { REMARK_SIZE = 700 };
+
+/* All kinds begin with their link, so that one function sorts any. */
 struct link {
 	struct link *next;
 };
@@ -26,13 +29,25 @@ struct sem {
 	char name[];
 };
 
+struct remark {
+	struct link link;
+	struct weir_remark remark;
+	char text[REMARK_SIZE];
+};
+
 struct weir__picture {
 	struct link *sems;
+	struct link *remarks;
+	struct link **last_remark;
 };
 
 struct weir__picture *weir__picture_new(void)
 {
-	return weir__alloc(sizeof(struct weir__picture));
+	struct weir__picture *picture = weir__alloc(sizeof(*picture));
+
+	if (picture != NULL)
+		picture->last_remark = &picture->remarks;
+	return picture;
 }
 
 static void free_list(struct link *list)
@@ -54,6 +69,7 @@ void weir__picture_free(struct weir__picture *picture)
 		free_list(((struct sem *)link)->waiters);
 	}
 	free_list(picture->sems);
+	free_list(picture->remarks);
 	weir__free(picture);
 }
 
@@ -131,6 +147,27 @@ int weir__picture_claim(struct weir__picture *picture, weir_time now,
 		*sem->last_waiter = &copy->link;
 		sem->last_waiter = &copy->link.next;
 	}
+	return 0;
+}
+
+int weir__picture_remark(struct weir__picture *picture, bool matters, const char *about,
+			 const char *format, ...)
+{
+	struct remark *remark = weir__alloc(sizeof(*remark));
+	va_list arguments;
+
+	if (remark == NULL)
+		return -ENOMEM;
+	va_start(arguments, format);
+	weir__format_list(remark->text, sizeof(remark->text), format, arguments);
+	va_end(arguments);
+	remark->remark = (struct weir_remark){
+		.about = about,
+		.text = remark->text,
+		.matters = matters,
+	};
+	*picture->last_remark = &remark->link;
+	picture->last_remark = &remark->link.next;
 	return 0;
 }
 
@@ -213,6 +250,9 @@ int weir__picture_show(struct weir__picture *picture, const struct weir_visitor 
 {
 	int result = 0;
 
+	for (struct link *link = picture->remarks; link != NULL && result == 0; link = link->next)
+		if (visitor->remark != NULL)
+			result = visitor->remark(arg, &((struct remark *)link)->remark);
 	picture->sems = sort(picture->sems, is_fuller);
 	for (struct link *link = picture->sems; link != NULL && result == 0; link = link->next) {
 		struct sem *sem = (struct sem *)link;

@@ -279,6 +279,7 @@ int weir_list(struct weir_store *store, const char *const *names, size_t n,
 		if (result < 0)
 			return result;
 	}
+	op.remarks = visitor->remark != NULL;
 	result = weir__gate_enter(store);
 	if (result < 0)
 		return result;

@@ -3,8 +3,10 @@
 
     test_postgres_setup.py WEIR"""
 
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ from urllib.parse import quote
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 
 from play_postgres import WEIR, check, play, weir  # noqa: E402
-from with_postgres import PASSWORD  # noqa: E402
+from with_postgres import PASSWORD, Pool  # noqa: E402
 
 
 def administer(sentence):
@@ -198,6 +200,52 @@ def test_tls_by_default(server):
         check(code == expected and (code == 0 or "SSL was required" in err), f"{url}: {code} {err}")
 
 
+def examine(url):
+    """What doctor says about the server: the words of each remark, of those that matter with a ! before them."""
+    code, out, err = weir(url, "doctor", "--json")
+    check(code in (0, 1), f"{code} {err}")
+    found = {f"{'!' if of['grade'] == 'attention' else ''}{of['about']}": of["text"] for of in json.loads(out)}
+    check(code == any(about[0] == "!" for about in found), f"the exit code is {code}: {out}")
+    return {about: text for about, text in found.items() if about not in ("open", "store")}
+
+
+def test_doctor(server):
+    """It says what the server is, and what should be done about it."""
+    where, far = f"127.0.0.1:{server.port}/postgres", f"postgres://app:{PASSWORD}@0.0.0.0:{server.port}/postgres"
+    found = examine(f"postgres://app:{PASSWORD}@{where}")
+    version = server.sql("SHOW server_version").split()[0]
+    check(list(found) == ["server", "!disk"] and "fsync" in found["!disk"], f"tests do without it: {found}")
+    for word in where, f"PostgreSQL {version};", "app uses", "schema weir,":
+        check(word in found["server"], f"{word} is not in {found}")
+    found = examine(server.unix_url + "&failover=continue")
+    check("more holders" in found["!failover"], f"that is bold: {found}")
+    found = examine(far + "?sslmode=disable")
+    check("sslmode=verify-full" in found["!network"] and "the password too" in found["!network"], f"others may listen: {found}")
+    pool = Pool(server)
+    pool.start()
+    try:
+        check("direct=" in examine(pool.url)["!pooler"], "nobody hears through it")
+        direct = f"{pool.url}?direct={server.directory}:{server.port}"
+        check(list(examine(direct)) == ["server", "!disk"], "unless he knows another way")
+    finally:
+        pool.stop()
+    server.stop(signal.SIGINT)
+    server.options.remove("fsync=off")
+    server.start()
+    try:
+        found = examine(server.unix_url)
+        check(list(found) == ["server", "disk"] and "loses nothing" in found["disk"], f"nothing to do: {found}")
+        found = examine(server.unix_url + "&synchronous_commit=off")
+        check("last moments" in found["disk"], f"it was asked for: {found}")
+        server.sql("ALTER ROLE root SET synchronous_commit = off")
+        check("last moments" in examine(server.unix_url)["disk"], "or is the default")
+    finally:
+        server.sql("ALTER ROLE root RESET ALL")
+        server.stop(signal.SIGINT)
+        server.options.append("fsync=off")
+        server.start()
+
+
 def test_settings(server):
     """CHECKLIST 64: no session of ours has a lock for long, whatever the server's own settings are."""
     server.sql("CREATE TABLE seen (name text, value text); CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS "
@@ -323,5 +371,5 @@ def test_own_schema(server):
 
 
 if __name__ == "__main__":
-    play(test_roles, test_remedies, test_search_path, test_secrets, test_tls_by_default, test_settings, test_too_many,
-         test_reaper, test_percent_signs, test_options, test_hosts, test_versions, test_own_schema)
+    play(test_roles, test_remedies, test_search_path, test_secrets, test_tls_by_default, test_doctor, test_settings,
+         test_too_many, test_reaper, test_percent_signs, test_options, test_hosts, test_versions, test_own_schema)

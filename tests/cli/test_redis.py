@@ -1,5 +1,7 @@
 """weir on a Redis server that is wrong, wrongly named, or none: what it says, and how it ends."""
 
+import json
+import re
 import socket
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 from support import check, main  # noqa: E402
-from with_redis import Server, ask, free_port, need_redis  # noqa: E402
+from with_redis import Cluster, Server, ask, free_port, need_redis  # noqa: E402
 
 SECRET = "canary-93b1"
 QUICK = "attempts=2&min_delay=1ms&connect_timeout=2s&timeout=2s"
@@ -135,6 +137,79 @@ def test_certificates(weir):
         refused(weir, f"rediss://localhost:{port}?{QUICK}&cert_file=/dev/null", 69)
         code, out, err = weir.run("run", "--store", redis.url, "name", "echo", "ran")
         check((code, out, err) == (0, "ran\n", ""), "the right one is accepted", err)
+
+
+def examine(weir, url, *option):
+    """What doctor says about the server: the words of each remark, of those that matter with a ! before them."""
+    code, out, err = weir.run("doctor", "--json", "--store", "?".join((url, *option)))
+    check(err == "" and SECRET not in out, "no error, no secret", out, err)
+    found = {f"{'!' if of['grade'] == 'attention' else ''}{of['about']}": of["text"] for of in json.loads(out)}
+    check(code == (1 if any(about[0] == "!" for about in found) else 0), "the exit code agrees", code, out)
+    found.pop("open")
+    found.pop("store")
+    return found
+
+
+def test_doctor(weir):
+    with server("tcp", "--enable-protected-configs", "local") as redis:
+        where, far = f"127.0.0.1:{redis.port}", redis.url.replace("127.0.0.1", "0.0.0.0")
+        found = examine(weir, redis.url)
+        check(list(found) == ["server", "!disk"], "what it is, and that it keeps nothing", found)
+        check(where in found["server"] and "Redis " in found["server"] and "without a replica" in found["server"],
+              "which it is", found)
+        check(where in found["!disk"] and "appendonly yes" in found["!disk"], "what to do", found)
+        check("in vain" in examine(weir, redis.url, "failover=durable")["!disk"], "it is not durable")
+
+        ask(redis, "config", "set", "appendonly", "yes")
+        found = examine(weir, redis.url)
+        check(list(found) == ["server", "disk"] and "last second" in found["disk"], "nothing to do", found)
+        check("in vain" in examine(weir, redis.url, "failover=durable")["!disk"], "it is still not durable")
+        ask(redis, "config", "set", "appendfsync", "always")
+        check("loses nothing" in examine(weir, redis.url, "failover=durable")["disk"], "now it is")
+        check("more holders" in examine(weir, redis.url, "failover=continue")["!failover"], "that is bold")
+
+        ask(redis, "config", "set", "maxmemory", str(int(1.05 * used_memory(redis))))
+        check("maxmemory" in examine(weir, redis.url)["!memory"], "memory is nearly full")
+        ask(redis, "config", "set", "maxmemory", str(2 * used_memory(redis)))
+        ask(redis, "config", "set", "maxclients", "30")
+        check(list(examine(weir, redis.url)) == ["server", "disk"], "there is enough of both")
+        others = [socket.create_connection(("127.0.0.1", redis.port)) for _ in range(27)]
+        check("maxclients" in examine(weir, redis.url)["!clients"], "there are nearly too many")
+        for other in others:
+            other.close()
+
+        found = examine(weir, far)
+        check(list(found) == ["server", "disk", "!network", "!password"], "others may listen, or ask", found)
+        check("rediss:" in found["!network"] and "password" not in found["!network"], "what to say", found)
+        ask(redis, "config", "set", "requirepass", SECRET)
+        found = examine(weir, far.replace("//", f"//:{SECRET}@"))
+        check(list(found) == ["server", "disk", "!network"], "others may listen", found)
+        check("the password too" in found["!network"], "to more than leases", found)
+        ask(redis, "-a", SECRET, "config", "set", "requirepass", "")
+
+        (redis.directory / "data").mkdir()
+        ask(redis, "config", "set", "dir", str(redis.directory / "data"))
+        (redis.directory / "data").rmdir()
+        ask(redis, "bgsave")
+        while "rdb_bgsave_in_progress:0" not in ask(redis, "info", "persistence"):
+            pass
+        check("see its log" in examine(weir, redis.url)["!disk"], "its disk is not there")
+
+
+def used_memory(redis):
+    return int(re.search(r"used_memory:(\d+)", ask(redis, "info", "memory")).group(1))
+
+
+def test_doctor_of_many(weir):
+    with tempfile.TemporaryDirectory(prefix="weir-redis-") as directory:
+        cluster = Cluster(directory, 0)
+        try:
+            cluster.start()
+            code, out, err = weir.run("doctor", "--json", "--store", cluster.url)
+            said = [of["text"] for of in json.loads(out) if of["about"] == "server"]
+            check(code == 1 and len(said) == len(cluster.servers) and len(set(said)) == len(said), "each of them", out, err)
+        finally:
+            cluster.stop()
 
 
 if __name__ == "__main__":

@@ -133,7 +133,9 @@ static int see_waiter(void *arg, const struct weir_claim_info *info)
 
 void look(struct weir_store *in, const char *name, struct seen *seen)
 {
-	static const struct weir_visitor visitor = { see_semaphore, see_holder, see_waiter };
+	static const struct weir_visitor visitor = { .semaphore = see_semaphore,
+						     .holder = see_holder,
+						     .waiter = see_waiter };
 
 	seen->found = false;
 	seen->n_holders = seen->n_waiters = 0;

@@ -60,7 +60,9 @@ static int show_waiter(void *arg, const struct weir_claim_info *info)
 	return 0;
 }
 
-static const struct weir_visitor visitor = { show_sem, show_holder, show_waiter };
+static const struct weir_visitor visitor = { .semaphore = show_sem,
+					     .holder = show_holder,
+					     .waiter = show_waiter };
 
 static struct weir_lease *take(const char *name, const char *owner, uint32_t weight)
 {
@@ -300,7 +302,9 @@ static int ignore_claim(void *arg, const struct weir_claim_info *info)
 /* 0, or the first error; then what was begun has been undone. */
 static int scenario(void)
 {
-	static const struct weir_visitor all = { count_sem, ignore_claim, ignore_claim };
+	static const struct weir_visitor all = { .semaphore = count_sem,
+						 .holder = ignore_claim,
+						 .waiter = ignore_claim };
 	struct weir_request request = {
 		.name = "a", .limit = 100, .owner = "me", .keepalive = true, .request_id = "x"
 	};

@@ -122,35 +122,6 @@ int weir__pg_address_parse(struct weir__pg_address *address, const char *rest)
 	return error;
 }
 
-static bool is_one_here(const char *host, size_t size)
-{
-	static const char *const names[] = { "localhost", "127.", "::1" };
-
-	if (size == 0 || host[0] == '/' || host[0] == '@')
-		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t length = strlen(names[i]);
-
-		if (strncmp(host, names[i], length) == 0 &&
-		    (size == length || names[i][length - 1] == '.'))
-			return true;
-	}
-	return false;
-}
-
-bool weir__pg_is_here(const char *hosts)
-{
-	while (true) {
-		size_t size = strcspn(hosts, ",");
-
-		if (!is_one_here(hosts, size))
-			return false;
-		if (hosts[size] == '\0')
-			return true;
-		hosts += size + 1;
-	}
-}
-
 void weir__pg_redact(const struct weir__pg_address *address, char *text)
 {
 	const char *secret = address->password;

@@ -29,9 +29,6 @@ const char *weir__pg_address_get(const struct weir__pg_address *address, const c
 /* A copy, for another connection. 0 or -ENOMEM. */
 int weir__pg_address_copy(struct weir__pg_address *to, const struct weir__pg_address *from);
 
-/* Whether a host, or each of several with commas between, is this one. */
-bool weir__pg_is_here(const char *hosts);
-
 /* Takes the password out of a text that libpq wrote, and line breaks. */
 void weir__pg_redact(const struct weir__pg_address *address, char *text);
 

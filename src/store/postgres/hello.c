@@ -31,11 +31,27 @@ static const char facts[] =
 	" pg_catalog.current_setting('server_version_num'), current_user,"
 	" pg_catalog.current_database(), f.tables, CASE f.tables WHEN 0 THEN"
 	" (SELECT count(*) FROM pg_catalog.pg_get_keywords() k"
-	" WHERE k.word = $1 AND k.catcode <> 'U') ELSE 0 END"
+	" WHERE k.word = $1 AND k.catcode <> 'U') ELSE 0 END,"
+	" pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1),"
+	" pg_catalog.current_setting('synchronous_commit'),"
+	" (pg_catalog.current_setting('fsync')::bool AND"
+	" pg_catalog.current_setting('full_page_writes')::bool)::int"
 	" FROM (SELECT count(*) AS tables FROM pg_catalog.pg_class c"
 	" JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
 	" WHERE n.nspname = $1 AND c.relname = 'incarnation') f";
-enum { PID, IS_REPLICA, SERVER_VERSION, USER, DATABASE, HAS_SCHEMA, IS_WORD, FACTS };
+enum {
+	PID,
+	IS_REPLICA,
+	SERVER_VERSION,
+	USER,
+	DATABASE,
+	HAS_SCHEMA,
+	IS_WORD,
+	VERSION_TEXT,
+	COMMIT,
+	IS_SAFE,
+	FACTS
+};
 
 static void ask(struct postgres *pg, enum hello what, const char *text, const char *value)
 {
@@ -152,6 +168,9 @@ static void hear_facts(struct postgres *pg, const PGresult *result)
 
 	weir__format(pg->user, sizeof(pg->user), "%s", value(result, USER));
 	weir__format(pg->database, sizeof(pg->database), "%s", value(result, DATABASE));
+	weir__format(pg->self.version, sizeof(pg->self.version), "%s", value(result, VERSION_TEXT));
+	weir__format(pg->self.commit, sizeof(pg->self.commit), "%s", value(result, COMMIT));
+	pg->self.safe = atoi(value(result, IS_SAFE)) != 0;
 	pg->pooled = atoi(value(result, PID)) != weir__pq.PQbackendPID(pg->mouth.conn);
 	if (version < OLDEST) {
 		weir__format(why, sizeof(why), "it is version %d; 14 or newer is needed",

@@ -44,6 +44,7 @@
 	X(PQsetNoticeReceiver)  \
 	X(PQsetnonblocking)     \
 	X(PQsocket)             \
+	X(PQsslInUse)           \
 	X(PQstatus)
 
 #define WEIR__MEMBER(function) __typeof__(&function) function;

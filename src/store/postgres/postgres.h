@@ -21,8 +21,9 @@
  *
  * WHO CALLS WHOM, from the top: engine.c (open, close, what comes from askers), hello.c (wires come
  * up and go down), heard.c (answers and notifications), remedy.c (what to do for those who may
- * not), rest.c (names that cannot be asked about), survey.c (listings), ask.c (when to
- * send what), question.c (how), retry.c (connections that fail). */
+ * not), rest.c (names that cannot be asked about), survey.c (listings), remark.c (what there is to
+ * say about the server), ask.c (when to send what), question.c (how), retry.c (connections that
+ * fail). */
 #ifndef WEIR_STORE_POSTGRES_POSTGRES_H
 #define WEIR_STORE_POSTGRES_POSTGRES_H
 
@@ -81,6 +82,12 @@ struct postgres {
 	weir_time reaper_cadence;
 	uint32_t reaper_batch;
 
+	/* What it has said about itself when it was greeted. */
+	struct {
+		char version[32];
+		char commit[16]; /* synchronous_commit */
+		bool safe;       /* its data survive a crash of its machine */
+	} self;
 	char server[160]; /* its identity and the incarnation of its memory, two words */
 	char shared[WEIR_NAME_MAX + 1]; /* under which somebody was last granted beside others */
 	char handed[WEIR_NAME_MAX + 1]; /* under which a release last found somebody waiting */
@@ -154,6 +161,9 @@ void weir__pg_wake_up(struct weir__timer *timer);
 bool weir__pg_survey_start(struct call *call);
 /* An answer; whether there is more to ask. A negative errno in *ret_error. */
 bool weir__pg_survey(struct call *call, const struct question *question, int *ret_error);
+
+/* remark.c */
+int weir__pg_remark(const struct postgres *pg, struct weir__picture *picture);
 
 /* heard.c */
 void weir__pg_input(struct postgres *pg);

@@ -153,5 +153,9 @@ bool weir__pg_survey(struct call *call, const struct question *question, int *re
 		names->heard++;
 		*ret_error = show(call->op->picture, question->name, question->result);
 	}
-	return *ret_error == 0 && (!names->complete || names->heard < names->count);
+	if (*ret_error == 0 && (!names->complete || names->heard < names->count))
+		return true;
+	if (*ret_error == 0 && call->op->remarks)
+		*ret_error = weir__pg_remark(weir__pg_of(call->desk), call->op->picture);
+	return false;
 }

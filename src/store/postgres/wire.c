@@ -8,6 +8,7 @@
 
 #include "base/boottime.h"
 #include "base/print.h"
+#include "store/here.h"
 #include "store/postgres/fault.h"
 
 enum { WHY_SIZE = 400, SAID_SIZE = 2000 };
@@ -128,7 +129,7 @@ static bool wants_tls(struct weir__pg_wire *wire)
 		if (strcmp(at->keyword, "sslmode") == 0)
 			mode = at->val;
 	}
-	wants = !weir__pg_is_here(host) && strcmp(mode, "prefer") == 0;
+	wants = !weir__hosts_are_here(host) && strcmp(mode, "prefer") == 0;
 	weir__pq.PQconninfoFree(all);
 	return wants;
 }

@@ -18,7 +18,7 @@
  * up and go down), heard.c (replies and messages), cluster.c (maps and redirections), doubt.c
  * (servers that are not who they were), rest.c (names that cannot be asked about), ask.c (when
  * to send what), command.c (how), retry.c (connections that fail), sentinel.c (where to connect),
- * survey.c (listings), node.c.
+ * survey.c (listings), remark.c (what there is to say about servers), node.c.
  */
 #ifndef WEIR_STORE_REDIS_REDIS_H
 #define WEIR_STORE_REDIS_REDIS_H
@@ -53,6 +53,16 @@ enum hello { HELLO_AUTH, HELLO_SELECT, HELLO_CONFIG, HELLO_INFO, HELLO_MAP, HELL
 
 struct command;
 
+/* What a server has said about itself when it was greeted. */
+struct self {
+	char version[WEIR__INFO_WORD];
+	uint64_t memory, most_memory; /* bytes; most 0: no bound */
+	uint64_t clients, most_clients;
+	uint64_t replicas;
+	bool logs;         /* it writes down what it is told */
+	bool cannot_write; /* to its disk */
+};
+
 /* A server. */
 struct node {
 	struct server server;
@@ -61,6 +71,7 @@ struct node {
 	char where[2 * WEIR_NAME_MAX]; /* the address, for people */
 	char identity[WEIR__IDENTITY];
 	bool durable; /* what it answers is on its disk */
+	struct self self;
 	/* Who has answered before under some name, and is known to be somebody else: a + if that
 	 * one has lost nothing, or a -, and its identity; see doubt.c. */
 	char doubt[WEIR__IDENTITY + 1];
@@ -203,6 +214,10 @@ struct node *weir__redis_survey_node(const struct redis *redis, struct names *na
 /* A reply; whether there is more to ask. A negative errno in *ret_error. */
 bool weir__redis_survey(struct redis *redis, struct call *call, const struct weir__reply *reply,
 			int *ret_error);
+
+/* remark.c */
+void weir__redis_note(struct node *node, const char *info);
+int weir__redis_remark(const struct redis *redis, struct weir__picture *picture);
 
 /* heard.c */
 void weir__redis_reply(struct node *node, const struct weir__reply *reply);
