@@ -71,22 +71,42 @@ TEST(threads_are_granted_in_their_order_L7_L8)
 	assert_true(look(store, "a").wait_p50 <= look(store, "a").wait_max);
 }
 
-TEST(a_heavy_head_is_not_starved_and_its_leaving_lets_others_by_P3_P4)
+TASK(gives_up)
+{
+	struct weir_request request = { .name = "a",
+					.weight = 3,
+					.deadline = weir_after(WEIR_SECOND) };
+
+	assert_refused(store, &request, -ETIMEDOUT);
+	return 0;
+}
+
+TASK(waits_behind)
+{
+	struct weir_request request = { .name = "a", .deadline = WEIR_NEVER };
+
+	release(acquire(store, &request));
+	return 0;
+}
+
+TASK(sees_the_head_leave)
 {
 	struct weir_request request = { .name = "a", .limit = 3, .weight = 2 };
 	struct weir_lease *lease = acquire(store, &request);
-	struct waiter heavy = {
-		.request = { .name = "a", .weight = 3, .deadline = weir_after(50 * WEIR_MS) }
-	};
-	struct waiter light = { .request = { .name = "a", .deadline = WEIR_NEVER } };
+	struct weir_future *heavy = spawn(gives_up, NULL);
+	struct weir_future *light = spawn(waits_behind, NULL);
 
-	queue(&heavy, 1);
-	queue(&light, 2);
 	/* The light one would fit, and waits; nothing is released when it is let through. */
-	assert_int_equal(result_of(&heavy), -ETIMEDOUT);
-	assert_int_equal(result_of(&light), 0);
-	release(light.lease);
+	until_waiting(store, "a", 2);
+	assert_int_equal(join(heavy, NULL), 0);
+	assert_int_equal(join(light, NULL), 0);
 	release(lease);
+	return 0;
+}
+
+TEST(a_heavy_head_is_not_starved_and_its_leaving_lets_others_by_P3_P4)
+{
+	run(sees_the_head_leave, NULL);
 }
 
 TEST(a_limit_that_is_raised_wakes_and_one_that_is_lowered_refuses)
