@@ -74,6 +74,7 @@ static const struct {
 	{ "53100", 0 },
 	{ "53200", 0 },
 	{ "53300", 0 }, /* CHECKLIST 70 */
+	{ "54000", 0 }, /* too many notifications */
 	{ "57P01", 0 },
 	{ "57P02", 0 },
 	{ "08006", 0 },

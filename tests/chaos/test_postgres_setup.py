@@ -246,6 +246,30 @@ def test_doctor(server):
         server.start()
 
 
+def test_direct(server):
+    """Behind a pooler, whoever waits is told by another way to the server, however that is written. None would ask."""
+    hosts = [str(server.directory), *(f"[{host}]" if ":" in host else host for host in server.addresses)]
+    pool = Pool(server)
+    pool.start()
+    waiter = None
+    try:
+        for host in hosts:
+            url = (f"postgres://root:{PASSWORD}@127.0.0.1:{pool.port}/postgres?direct={host}:{server.port}&heartbeat=1h"
+                   "&max_ttl=10h")
+            check(weir(url, "acquire", "-j", "1", "--ttl", "10m", "far")[0] == 0, "acquired")
+            waiter = subprocess.Popen([WEIR, "run", "-q", "--ttl", "3h", "far", "true"],
+                                      env={**os.environ, "WEIR_STORE": url})
+            while server.sql("SELECT count(*) FROM weir.waiters WHERE name = 'far'").strip() == "0":
+                check(waiter.poll() is None, "it waits")
+            check(weir(url, "evict", "-a", "far")[0] == 0, "evicted")
+            check(waiter.wait(60) == 0, f"it was told by {host}")
+    finally:
+        if waiter is not None:
+            waiter.kill()
+            waiter.wait()
+        pool.stop()
+
+
 def test_settings(server):
     """CHECKLIST 64: no session of ours has a lock for long, whatever the server's own settings are."""
     server.sql("CREATE TABLE seen (name text, value text); CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS "
@@ -329,7 +353,8 @@ def test_options(server):
     """What cannot be meant is refused before a server is asked, and what there is instead is said."""
     for option, words in (("sslmod=require", "option sslmod is sslmode reaper_batch"), ("sslmode=bogus", "sslmode verify-full"),
                           ("port=99999", "port 65535"), ("port=1,2x", "port"), ("port=0", "port"), ("port=", ""),
-                          ("direct=h:99999", "direct 65535")):
+                          ("direct=h:99999", "direct 65535"), ("direct=[::1", "direct"), ("direct=[]:1", "direct"),
+                          ("direct=[::1]1:2", "direct"), ("direct=[::1]:x", "direct")):
         code, _, err = weir(f"{server.unix_url.split('&')[0]}&attempts=1&{option}", "ls")
         check(code == (64 if words else 69) and all(word in err for word in words.split()), f"{option}: {code} {err}")
     code, _, err = weir(f"postgres://app:{PASSWORD}@127.0.0.1:65536/postgres", "ls")
@@ -371,5 +396,5 @@ def test_own_schema(server):
 
 
 if __name__ == "__main__":
-    play(test_roles, test_remedies, test_search_path, test_secrets, test_tls_by_default, test_doctor, test_settings,
-         test_too_many, test_reaper, test_percent_signs, test_options, test_hosts, test_versions, test_own_schema)
+    play(test_roles, test_remedies, test_search_path, test_secrets, test_tls_by_default, test_doctor, test_direct,
+         test_settings, test_too_many, test_reaper, test_percent_signs, test_options, test_hosts, test_versions, test_own_schema)

@@ -23,6 +23,7 @@ static const struct {
 	{ "42883", WEIR__PG_MISSING },       /* no such function */
 	{ "42P01", WEIR__PG_MISSING },       /* no such table */
 	{ "53", WEIR__PG_LATER },            /* too many connections, no memory, no disk */
+	{ "54000", WEIR__PG_LATER },         /* the queue of notifications is full */
 	{ "55P03", WEIR__PG_IN_USE },        /* the lock could not be had in time */
 	{ "57014", WEIR__PG_IN_USE },        /* cancelled, or it took too long */
 	{ "WE001", WEIR__PG_AT_ONCE_AGAIN }, /* of release() in short.sql */

@@ -123,12 +123,21 @@ static int check_address(const struct weir__pg_address *address, char **ret_erro
 
 static const char *set_direct(struct postgres *pg, const char *value)
 {
-	const char *colon = strrchr(value, ':');
+	/* Around an address that has colons itself. */
+	const char *bracket = value[0] == '[' ? strchr(value, ']') : NULL;
+	const char *host = bracket != NULL ? value + 1 : value;
+	const char *colon = strrchr(bracket != NULL ? bracket : value, ':');
+	size_t size = bracket != NULL ? (size_t)(bracket - host) :
+		      colon != NULL   ? (size_t)(colon - host) :
+					strlen(host);
 
-	if (value[0] == '\0' || colon == value || (colon != NULL && !are_ports(colon + 1)))
+	if (size == 0 || (value[0] == '[' && bracket == NULL) ||
+	    (bracket != NULL && bracket[1] != '\0' && colon != bracket + 1) ||
+	    (colon != NULL && !are_ports(colon + 1)))
 		return "must be HOST:PORT, or DIRECTORY:PORT of a socket, with a port up to 65535";
+	pg->has_direct = true;
 	free(pg->direct_host);
-	pg->direct_host = strndup(value, colon != NULL ? (size_t)(colon - value) : strlen(value));
+	pg->direct_host = strndup(host, size);
 	free(pg->direct_port);
 	pg->direct_port = colon != NULL ? strdup(colon + 1) : NULL;
 	return NULL;
@@ -302,7 +311,8 @@ static int set_ear(struct postgres *pg)
 {
 	int error = weir__pg_address_copy(&pg->direct, &pg->address);
 
-	pg->has_direct = pg->direct_host != NULL;
+	if (error == 0 && pg->has_direct && pg->direct_host == NULL)
+		error = -ENOMEM;
 	if (error == 0 && pg->has_direct)
 		error = weir__pg_address_set(&pg->direct, "host", pg->direct_host);
 	if (error == 0 && pg->direct_port != NULL)
