@@ -6,6 +6,11 @@
 #include "cli/docs.h"
 #include "cli/options.h"
 
+/* How URLs of stores begin that several processes can use. */
+#define STORES                                                      \
+	"sqlite: redis:// rediss:// redis+unix: redis+sentinel:// " \
+	"rediss+sentinel:// postgres://"
+
 /* ---- bash ---- */
 
 static void bash_words(int command, enum value_kind only)
@@ -61,7 +66,7 @@ static void bash_values(void)
 	     ";;");
 	putchar('\t');
 	bash_case(VALUE_STORE);
-	puts(") COMPREPLY=($(compgen -W 'sqlite:' -- \"$word\")); return ;;");
+	puts(") _weir_stores; return ;;");
 	putchar('\t');
 	bash_case(VALUE_NAME);
 	puts(") COMPREPLY=($(compgen -W \"$(_weir_names)\" -- \"$word\")); return ;;");
@@ -85,9 +90,33 @@ static void bash_skip(void)
 	puts(") ((i++)) ;;");
 }
 
-int write_bash(void)
+/* A colon ends a word for bash, but not for weir; and = stands between an option and its value. */
+static void bash_join(void)
 {
-	puts("# bash completion for weir, written by weir-docs");
+	puts("_weir_join() {\n"
+	     "\tlocal i\n"
+	     "\tall=()\n"
+	     "\tfor ((i = 0; i <= COMP_CWORD; i++)); do\n"
+	     "\t\tif ((i > 1)) && [[ ${COMP_WORDS[i]} == :* || ${all[-1]} == *: ]]; then\n"
+	     "\t\t\tall[-1]+=${COMP_WORDS[i]}\n"
+	     "\t\telif [[ ${COMP_WORDS[i]} != = ]]; then\n"
+	     "\t\t\tall+=(\"${COMP_WORDS[i]}\")\n"
+	     "\t\telif ((i == COMP_CWORD)); then\n"
+	     "\t\t\tall+=(\"\")\n"
+	     "\t\tfi\n"
+	     "\tdone\n"
+	     "\tlast=$((${#all[@]} - 1)) word=${all[-1]}\n"
+	     "}\n");
+	/* What comes before the last colon is on the line already. */
+	puts("_weir_split() {\n"
+	     "\tif [[ $COMP_WORDBREAKS == *:* && $word == *:* ]]; then\n"
+	     "\t\tCOMPREPLY=(\"${COMPREPLY[@]#\"${word%\"${word##*:}\"}\"}\")\n"
+	     "\tfi\n"
+	     "}\n");
+}
+
+static void bash_helpers(void)
+{
 	puts("_weir_names() {\n"
 	     "\tweir ls --quiet 2>/dev/null | sed '1d; s/ .*//'\n"
 	     "}\n");
@@ -96,33 +125,42 @@ int write_bash(void)
 	     "\tcompopt -o filenames 2>/dev/null\n"
 	     "\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
 	     "}\n");
-	puts("_weir() {\n"
-	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-	     "\tlocal command=${COMP_WORDS[1]} i words=0 options\n"
-	     "\tif ((COMP_CWORD == 1)); then");
-	fputs("\t\tCOMPREPLY=($(compgen -W '--help --version", stdout);
-	for (int i = 0; i < CMD_COUNT; i++)
-		printf(" %s", command_specs[i].name);
-	puts("' -- \"$word\"))\n\t\treturn\n\tfi");
-	fputs("\tif [[ $command == cp ]]; then\n"
-	      "\t\tif [[ $word == -* ]]; then\n"
-	      "\t\t\tCOMPREPLY=($(compgen -W '",
+	puts("_weir_stores() {\n"
+	     "\tcompopt -o nospace 2>/dev/null\n"
+	     "\tif [[ $word == sqlite:* ]]; then\n"
+	     "\t\tcompopt -o filenames 2>/dev/null\n"
+	     "\t\tmapfile -t COMPREPLY < <(compgen -P sqlite: -f -- \"${word#sqlite:}\")\n"
+	     "\telse\n"
+	     "\t\tCOMPREPLY=($(compgen -W '" STORES "' -- \"$word\"))\n"
+	     "\tfi\n"
+	     "}\n");
+}
+
+static void bash_cp(void)
+{
+	fputs("_weir_copy() {\n"
+	      "\tif [[ $word == -* ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '",
 	      stdout);
 	bash_cp_words();
 	puts("' -- \"$word\"))\n"
-	     "\t\telse\n"
-	     "\t\t\t_weir_files\n"
-	     "\t\tfi\n"
-	     "\t\treturn\n"
-	     "\tfi");
-	puts("\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-	     "\t\tcase ${COMP_WORDS[i]} in");
+	     "\telse\n"
+	     "\t\t_weir_files\n"
+	     "\tfi\n"
+	     "}\n");
+}
+
+/* The name of `weir run` has been given: a command follows, and its files. */
+static void bash_command(void)
+{
+	puts("\tfor ((i = 2; i < last; i++)); do\n"
+	     "\t\tcase ${all[i]} in");
 	bash_skip();
 	puts("\t\t--) ;;\n\t\t-?*) ;;\n\t\t*) ((words++)) ;;\n"
 	     "\t\tesac\n"
 	     "\t\tif [[ $command == run ]] && ((words == 1)); then\n"
-	     "\t\t\tif ((i + 1 < COMP_CWORD)) && [[ ${COMP_WORDS[i+1]} == -- ]]; then ((i++)); fi\n"
-	     "\t\t\tif ((i + 1 == COMP_CWORD)); then\n"
+	     "\t\t\tif ((i + 1 < last)) && [[ ${all[i+1]} == -- ]]; then ((i++)); fi\n"
+	     "\t\t\tif ((i + 1 == last)); then\n"
 	     "\t\t\t\tCOMPREPLY=($(compgen -c -- \"$word\"))\n"
 	     "\t\t\telse\n"
 	     "\t\t\t\t_weir_files\n"
@@ -130,6 +168,22 @@ int write_bash(void)
 	     "\t\t\treturn\n"
 	     "\t\tfi\n"
 	     "\tdone");
+}
+
+static void bash_reply(void)
+{
+	puts("_weir_reply() {\n"
+	     "\tlocal command=${all[1]} previous=${all[last-1]} i words=0 options\n"
+	     "\tif ((last == 1)); then");
+	fputs("\t\tCOMPREPLY=($(compgen -W '--help --version", stdout);
+	for (int i = 0; i < CMD_COUNT; i++)
+		printf(" %s", command_specs[i].name);
+	puts("' -- \"$word\"))\n\t\treturn\n\tfi");
+	puts("\tif [[ $command == cp ]]; then\n"
+	     "\t\t_weir_copy\n"
+	     "\t\treturn\n"
+	     "\tfi");
+	bash_command();
 	bash_values();
 	puts("\tcase $command in");
 	for (int i = 0; i < CMD_CP; i++) {
@@ -147,8 +201,30 @@ int write_bash(void)
 	     "\telif ((words == 0)) || [[ $command == ls || $command == show ]]; then\n"
 	     "\t\tCOMPREPLY=($(compgen -W \"$(_weir_names)\" -- \"$word\"))\n"
 	     "\tfi\n"
-	     "}\n"
-	     "complete -F _weir weir");
+	     "}\n");
+}
+
+int write_bash(void)
+{
+	puts("# bash completion for weir and weir-cp, written by weir-docs");
+	bash_join();
+	bash_helpers();
+	bash_cp();
+	bash_reply();
+	puts("_weir() {\n"
+	     "\tlocal all last word\n"
+	     "\t_weir_join\n"
+	     "\t_weir_reply\n"
+	     "\t_weir_split\n"
+	     "}\n");
+	puts("_weir_cp() {\n"
+	     "\tlocal all last word\n"
+	     "\t_weir_join\n"
+	     "\t_weir_copy\n"
+	     "\t_weir_split\n"
+	     "}\n");
+	puts("complete -F _weir weir\n"
+	     "complete -F _weir_cp weir-cp");
 	return 0;
 }
 
@@ -166,9 +242,12 @@ static void zsh_text(const char *text)
 static void zsh_option(const struct option_spec *spec)
 {
 	static const char *const actions[] = {
-		[VALUE_TEXT] = " ",    [VALUE_DURATION] = " ",
-		[VALUE_NUMBER] = " ",  [VALUE_SIGNAL] = "(TERM INT HUP QUIT KILL USR1 USR2)",
-		[VALUE_STORE] = " ",   [VALUE_NAME] = "_weir_names",
+		[VALUE_TEXT] = " ",
+		[VALUE_DURATION] = " ",
+		[VALUE_NUMBER] = " ",
+		[VALUE_SIGNAL] = "(TERM INT HUP QUIT KILL USR1 USR2)",
+		[VALUE_STORE] = "_weir_stores",
+		[VALUE_NAME] = "_weir_names",
 		[VALUE_COMMAND] = " ",
 	};
 
@@ -222,12 +301,19 @@ static const char *zsh_arguments(int command)
 
 int write_zsh(void)
 {
-	puts("#compdef weir");
-	puts("# zsh completion for weir, written by weir-docs\n");
+	puts("#compdef weir weir-cp");
+	puts("# zsh completion for weir and weir-cp, written by weir-docs\n");
 	puts("_weir_names() {\n"
 	     "\tlocal -a names\n"
 	     "\tnames=(${(f)\"$(weir ls --quiet 2>/dev/null | sed '1d; s/ .*//')\"})\n"
 	     "\tcompadd -a names\n"
+	     "}\n");
+	puts("_weir_stores() {\n"
+	     "\tif compset -P sqlite:; then\n"
+	     "\t\t_files\n"
+	     "\telse\n"
+	     "\t\tcompadd -S '' " STORES "\n"
+	     "\tfi\n"
 	     "}\n");
 	puts("_weir() {\n"
 	     "\tlocal -a commands\n"
@@ -238,13 +324,16 @@ int write_zsh(void)
 		puts("'");
 	}
 	puts("\t)\n"
-	     "\tif ((CURRENT == 2)); then\n"
-	     "\t\t_describe command commands\n"
-	     "\t\treturn\n"
+	     "\tlocal command=cp\n"
+	     "\tif [[ $service != weir-cp ]]; then\n"
+	     "\t\tif ((CURRENT == 2)); then\n"
+	     "\t\t\t_describe command commands\n"
+	     "\t\t\treturn\n"
+	     "\t\tfi\n"
+	     "\t\tcommand=$words[2]\n"
+	     "\t\tshift words\n"
+	     "\t\t((CURRENT--))\n"
 	     "\tfi\n"
-	     "\tlocal command=$words[2]\n"
-	     "\tshift words\n"
-	     "\t((CURRENT--))\n"
 	     "\tcase $command in");
 	for (int i = 0; i < CMD_COUNT; i++) {
 		printf("\t%s)\n\t\t_arguments -S -s \\\n", command_specs[i].name);

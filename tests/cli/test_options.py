@@ -215,10 +215,13 @@ def test_bash_completion(weir):
     with open(weir.path("weir.bash"), "w", encoding="utf-8") as file:
         subprocess.run([docs, "bash"], stdout=file, check=True)
 
+    weir.run("limit", "own:two", "2")
+
     def complete(*words):
-        script = (f"PATH={os.path.dirname(weir.binary)}:$PATH; source {weir.path('weir.bash')}; "
+        function = words[0].replace("-", "_")
+        script = (f"PATH={os.path.dirname(weir.binary)}:$PATH; source {weir.path('weir.bash')}; COMP_WORDBREAKS=' =:'; "
                   f"COMP_WORDS=({' '.join(repr(word) for word in words)}); "
-                  f"COMP_CWORD={len(words) - 1}; _weir; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+                  f"COMP_CWORD={len(words) - 1}; _{function}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
         return subprocess.run(["bash", "-c", script], env=weir.environment, text=True,
                               capture_output=True, check=True).stdout.splitlines()
 
@@ -232,6 +235,17 @@ def test_bash_completion(weir):
     check("/etc/passwd" in complete("weir", "cp", "-a", "/etc/passw"), "files for cp")
     check(complete("weir", "store", "") == ["init"], "the one thing to do with a store", complete("weir", "store", ""))
     check(complete("weir", "doctor", "") == [""], "nothing", complete("weir", "doctor", ""))
+    check(complete("weir", "run", "ow") == ["own:two"], "a name with a colon")
+    for words in ("own", ":"), ("own", ":", "t"):
+        check(complete("weir", "run", *words) == ["two"], "of which a part is there", words, complete("weir", "run", *words))
+    check("sleep" in complete("weir", "run", "own", ":", "two", "slee"), "and after it")
+    for words in ("--store", "post"), ("--store", "=", "post"):
+        check(complete("weir", "ls", *words) == ["postgres://"], "stores", words, complete("weir", "ls", *words))
+    check("redis://" in complete("weir", "ls", "--store", "="), "all of them")
+    check("/etc/passwd" in complete("weir", "ls", "--store", "sqlite", ":", "/etc/passw"), "the file of a store")
+    check(complete("weir", "ls", "--store", "sqlite", ":", "/a", "--js") == ["--json"], "and after it")
+    check(complete("weir-cp", "--arch") == ["--archive"], "options of weir-cp")
+    check("/etc/passwd" in complete("weir-cp", "-a", "/etc/passw"), "files for weir-cp")
     os.mkdir(weir.path("with blanks in it"))
     for words in ("cp", "-a"), ("run", "api/one", "ls"):
         found = complete("weir", *words, weir.path("with"))
