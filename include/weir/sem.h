@@ -31,10 +31,10 @@
  * WHO MAY CALL
  *     Any thread. weir_sem_release may be called from a signal handler, even one that interrupted
  *     a call on the same semaphore; the functions of async waiters it grants then run in that
- *     handler. Nothing else here may. No call is a cancellation point of
- *     pthread_cancel. A semaphore belongs to one process: after fork() in a process with several
- *     threads the child must not use it. A thread that ends while it holds permits does not give
- *     them back.
+ *     handler, and perhaps those that the interrupted thread was about to call. Nothing else
+ *     here may. No call is a cancellation point of pthread_cancel. A semaphore belongs to one
+ *     process: after fork() in a process with several threads the child must not use it. A thread
+ *     that ends while it holds permits does not give them back.
  *
  * MEMORY ORDER
  *     What a thread wrote before a release is visible to whoever acquires a permit after it.
@@ -45,6 +45,7 @@
  *     -EAGAIN     a try failed: no room, or others wait
  *     -ETIMEDOUT  the deadline passed
  *     -ECANCELED  the waiting task was cancelled
+ *     -EDEADLK    the task waits and nobody is left who could release: see weir/task.h
  *     -ESHUTDOWN  the semaphore is closed
  *     -EOVERFLOW  more permits were released than are held
  *     -ENOMEM     weir_sem_new found no memory
@@ -91,8 +92,9 @@ struct weir_sem_counted {
 };
 
 /* The same, and it knows who holds its permits: the report of a deadlock and weir_sched_dump (see
- * weir/task.h) then name them. Each acquire and release pays for that with some more atomic steps;
- * use `&traced.counted.sem` with every function of this header. Up to WEIR_SEM_HOLDERS tasks and
+ * weir/task.h) then name them. Each acquire and release pays for that with some more atomic steps,
+ * and a thread's by asking the kernel for its number; use `&traced.counted.sem` with every function
+ * of this header. Up to WEIR_SEM_HOLDERS tasks and
  * threads are recorded at a time; async waiters are not. A permit that somebody else gives back
  * than took it is taken off the record of one of the holders, as soon as there are more of those
  * than permits. */
@@ -129,7 +131,7 @@ WEIR_API struct weir_sem *weir_sem_ref(struct weir_sem *sem);
 WEIR_API void weir_sem_unref(struct weir_sem *sem);
 
 /* Takes n permits, waiting for them as long as it takes.
- * 0; -EINVAL, -E2BIG, -ESHUTDOWN, -ECANCELED. */
+ * 0; -EINVAL, -E2BIG, -ESHUTDOWN; in a task -ECANCELED, -EDEADLK. */
 WEIR_API inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 
 /* Takes n permits if they are free and nobody waits.
@@ -137,8 +139,9 @@ WEIR_API inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 WEIR_API inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 
 /* Takes n permits, waiting until `deadline` at the longest. Permits that can be had at once are
- * granted even when the deadline has passed already.
- * 0; -ETIMEDOUT; -EINVAL, -E2BIG, -ESHUTDOWN, -ECANCELED. */
+ * granted even when the deadline has passed already; a task then lets others run before it gives
+ * up.
+ * 0; -ETIMEDOUT; -EINVAL, -E2BIG, -ESHUTDOWN; in a task -ECANCELED, -EDEADLK. */
 WEIR_API int weir_sem_acquire_until(struct weir_sem *sem, uint32_t n, weir_time deadline);
 
 /* Gives n permits back and grants whoever is next and fits. Works on a closed semaphore too. The
@@ -158,7 +161,9 @@ WEIR_API int weir_sem_resize(struct weir_sem *sem, uint32_t permits);
 WEIR_API void weir_sem_close(struct weir_sem *sem);
 
 /* A snapshot. Reading it stops nobody. limit, free, held and owed fit together; the others may be a
- * moment older or newer. The counts of timeouts and cancellations are kept modulo 2^32. */
+ * moment older or newer. The counts of timeouts and cancellations are kept modulo 2^32. How long
+ * tasks waited is measured by a clock that their scheduler reads now and then, and not while a task
+ * computes: a wait may seem shorter or longer by as long as one did. */
 struct weir_sem_stats {
 	uint32_t limit;
 	uint32_t free;
@@ -184,8 +189,12 @@ WEIR_API void weir_sem_stats(const struct weir_sem *sem, struct weir_sem_stats *
  * function that is called once when the wait ends: with 0 when the permits are the caller's, with
  * -ESHUTDOWN or -E2BIG when they never will be.
  *
- * The function runs in the thread that released, resized or closed, with no lock held. It may use
- * the semaphore, free the node and start another wait with it. It must not block. When it releases
+ * The function runs with no lock held, in the thread that released, resized or closed, or in one
+ * that was inside another call on the semaphore at that moment, be it an acquire or a try that
+ * fails: so a lock that is held around any of these calls must not be taken by the function. It may
+ * use the semaphore (but after -ESHUTDOWN not one of weir_sem_new's, which may be gone), free the
+ * node and start another wait with it. It must not block, and must return: an exception or longjmp
+ * out of it would leave others untold. When it releases
  * permits itself, the next waiter's function runs after it has returned, never inside it, so chains
  * of any length need no stack. */
 typedef void weir_wake_fn(struct weir_waiter *waiter, int result);

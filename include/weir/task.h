@@ -53,7 +53,9 @@
  *     is delivered into the task: the call in which it waits, or the next one that would wait,
  *     returns -ECANCELED, once. The task cleans up and returns. A permit it was handed in that very
  *     moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
- *     back.
+ *     back. A task's children are not cancelled with it, nor do they end with it. When the root has
+ *     returned, what is left is cancelled, and every call that waits returns -ECANCELED from then
+ *     on: a loop that ignores it would never end, and weir_run with it.
  *
  * STACKS
  *     do not grow. Below each lies a page that nobody may touch, so that a task that needs more
@@ -77,7 +79,9 @@
  *     -EINVAL     a bad argument, or a call outside a task that needs one
  *     -ETIMEDOUT  the deadline passed
  *     -ECANCELED  the calling task was cancelled, or the task waited for was
- *     -EDEADLK    every task waits and nobody is left who could end that; or waiting for oneself
+ *     -EDEADLK    every task waits and nobody is left who could end that; or waiting for oneself.
+ *                 Whoever waits for a task of the same scheduler hears from that one, and is told
+ *                 only if nobody else can be
  *     -EALREADY   the future was completed before
  *     -ENOMEM     no memory for a stack
  */
@@ -100,7 +104,8 @@ typedef int weir_task_fn(void *arg, intptr_t *value);
 enum weir_clock {
 	WEIR_CLOCK_REAL,
 	/* For tests: time stands still while any task can run, and then jumps to the next deadline.
-	 * Hours pass in no time and every run is the same. Other threads do not see this time. */
+	 * Hours pass in no time and every run is the same. Other threads do not see this time. A
+	 * task that computes until weir_now() says something else would do so for ever. */
 	WEIR_CLOCK_VIRTUAL,
 };
 
@@ -125,7 +130,7 @@ struct weir_run_config {
 	size_t stack_size;  /* bytes for each task at least; 0: 58 KiB */
 	size_t stack_cache; /* how many stacks of ended tasks to keep warm; 0: 1024 */
 	/* Receives the report of a deadlock, a text of several lines, before the waits fail; NULL:
-	 * none. */
+	 * none. It is not in a task, and with a virtual clock it must not wait. */
 	void (*deadlock)(const char *report, void *arg);
 	void *deadlock_arg;
 	/* Nobody outside wakes these tasks, though the process has other threads: see -EDEADLK. */
@@ -145,7 +150,8 @@ struct weir_run_config {
 /* Runs root(arg) as the first task, and everything it spawns, in the calling thread until the root
  * has returned. What is left then is cancelled and run until it has unwound. May be called in
  * several threads at once, each with its own tasks; not from a task. The root's result: 0 or its
- * error. Also -EINVAL for a bad config or from within a task, -ENOMEM. */
+ * error. Also -EINVAL for a bad config or from within a task, -ENOMEM, and -EMFILE or -ENFILE when
+ * there is no descriptor left for its eventfd. */
 WEIR_API int weir_run(weir_task_fn *root, void *arg, const struct weir_run_config *config);
 
 /* Starts a task; it runs when the caller waits. The handle must be dropped with weir_future_unref.
@@ -166,22 +172,25 @@ WEIR_API struct weir_future *weir_promise(void);
 WEIR_API int weir_complete(struct weir_future *future, intptr_t value);
 WEIR_API int weir_fail(struct weir_future *future, int error);
 
-/* Handles are counted. A result lives until its last handle goes. From any thread; NULL is fine,
- * and weir_future_ref returns it. Dropping a task's handle does not end the task. */
+/* Handles are counted. A result lives until its last handle goes; whoever waits has one of its own
+ * meanwhile. From any thread; NULL is fine, and weir_future_ref returns it. Dropping a task's
+ * handle does not end the task. */
 WEIR_API struct weir_future *weir_future_ref(struct weir_future *future);
 WEIR_API void weir_future_unref(struct weir_future *future);
 
 /* Whether the future has ended, without waiting; NULL never has. From any thread. */
 WEIR_API bool weir_future_done(const struct weir_future *future);
 
-/* Waits for the future's end. From a task or a thread.
- * Its result: 0 and the value in *value (which may be NULL), or its error. -ETIMEDOUT, -ECANCELED;
- * -EINVAL for NULL; -EDEADLK for a task that waits for itself. */
+/* Waits for the future's end. From a task or a thread. A task lets others run before a deadline
+ * that has passed ends the wait. Its result: 0 and the value in *value (which may be NULL), or its
+ * error. -ETIMEDOUT; in a task -ECANCELED, -EDEADLK; -EINVAL for NULL. Whether an error is the
+ * future's or the wait's, weir_future_done and weir_cancelled tell. */
 WEIR_API int weir_wait(struct weir_future *future, weir_time deadline, intptr_t *value);
 
 /* Waits for all n: 0 and their values in their order, or the error of the first that failed, as
- * soon as it did; the others go on. values may be NULL. From a task or a thread. As weir_wait;
- * gathering nothing succeeds at once; -EINVAL also for one that is NULL; -ENOMEM. */
+ * soon as it did; the others go on. Which one that was, weir_future_done and weir_wait of each
+ * tell. values may be NULL. From a task or a thread. As weir_wait; gathering nothing succeeds at
+ * once; -EINVAL also for one that is NULL; -ENOMEM. */
 WEIR_API int weir_gather(struct weir_future **futures, size_t n, weir_time deadline,
 			 intptr_t *values);
 
@@ -197,12 +206,16 @@ WEIR_API int weir_race(struct weir_future **futures, size_t n, weir_time deadlin
  * 0; -EINVAL for NULL. */
 WEIR_API int weir_cancel(struct weir_future *future);
 
+/* Whether the calling task has ever been cancelled, told or not, be it by the end of the root;
+ * false outside a task. */
+WEIR_API bool weir_cancelled(void);
+
 /* Holds cancellation back from the calling task (true) or lets it through again (false). Nests.
  * 0; -EINVAL outside a task or when there is nothing to let through. */
 WEIR_API int weir_shield(bool on);
 
 /* Waits until a time, or for a time; a past one only lets others run. From a task or a thread.
- * 0; -ECANCELED; -EINVAL for a negative duration. */
+ * 0; -ECANCELED; -EINVAL for a negative duration; -EDEADLK for one without end. */
 WEIR_API int weir_sleep_until(weir_time time);
 WEIR_API int weir_sleep(weir_time duration);
 
@@ -215,7 +228,8 @@ WEIR_API int weir_task_name(const char *name);
 
 /* Prints every task of the calling thread's scheduler: its name, where it was spawned, what it
  * waits for and, on the real clock, for how long; then what they wait for, with all who wait for it
- * and who holds it (of a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL. */
+ * and who holds it (of a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL; -EIO
+ * when the stream has had an error. */
 WEIR_API int weir_sched_dump(FILE *stream);
 
 /* How deep the stacks of the tasks that were spawned at one place went, if config.measure_stacks is

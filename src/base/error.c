@@ -8,8 +8,9 @@ static const struct {
 	const char *text;
 } errors[] = {
 	{ 0, "success" },
-	{ -EINVAL, "a bad argument: permits must be >= 1 and at most WEIR_SEM_MAX, a waiter must "
-		   "not be waiting already, and some calls must come from a task" },
+	{ -EINVAL, "a bad argument (permits must be >= 1 and at most WEIR_SEM_MAX, handles must "
+		   "not be NULL), or a call that is not allowed where it was made: see the "
+		   "function's manual page" },
 	{ -E2BIG, "the weight is above the semaphore's limit, so it could never be granted: ask "
 		  "for less or raise the limit" },
 	{ -EAGAIN, "no permit is free, or others wait: try again later, or wait" },

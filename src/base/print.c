@@ -2,17 +2,25 @@
 #include "base/print.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 
 void weir__print(FILE *stream, const char *format, ...)
 {
+	int its_errno = errno;
 	va_list arguments;
 
 	va_start(arguments, format);
 	(void)vfprintf(stream, format, arguments);
 	va_end(arguments);
+	errno = its_errno;
+}
+
+bool weir__print_failed(FILE *stream)
+{
+	return ferror(stream) != 0;
 }
 
 void weir__format(char *text, size_t size, const char *format, ...)

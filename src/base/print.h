@@ -3,10 +3,15 @@
 #define WEIR_BASE_PRINT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+/* Leaves errno alone. */
 __attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char *format, ...);
+
+/* Whether something could not be printed to it. */
+bool weir__print_failed(FILE *stream);
 
 /* Into an array; what does not fit is cut off. */
 __attribute__((format(printf, 3, 4))) void weir__format(char *text, size_t size, const char *format,

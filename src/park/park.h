@@ -10,7 +10,7 @@
  *     struct weir__parking parking;
  *     weir__parking_init(&parking);
  *     ... let the other side find &parking ...      ... finds it ...
- *     weir__park(&parking, deadline, spin);         weir__unpark(&parking);
+ *     weir__park(&parking, deadline, patience);     weir__unpark(&parking);
  *
  * THE WORD OF A PARKING has three values. EMPTY: neither side has come. PARKED: the waiter sleeps,
  * or is about to. NOTIFIED: the other side has come. Only unpark writes NOTIFIED, or whoever does
@@ -77,6 +77,9 @@ struct weir__kind {
 	/* Another thread has ended this wait, and its caller does not know yet: fetches what he
 	 * needs next while he is told. NULL: nothing. */
 	void (*expect)(const struct weir__parking *parking);
+	/* Whether the wait may end because of what others of its scheduler do when theirs fails.
+	 * NULL: it does not. */
+	bool (*follows)(const void *object);
 };
 
 enum { WEIR__EMPTY, WEIR__PARKED, WEIR__NOTIFIED };

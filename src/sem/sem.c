@@ -25,7 +25,7 @@ extern inline int weir_sem_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_try_acquire(struct weir_sem *sem, uint32_t n);
 extern inline int weir_sem_release(struct weir_sem *sem, uint32_t n);
 
-/* The same for one who enters with `waiter`, if he has one, and would return `result`: tells the
+/* settle() for one who enters with `waiter`, if he has one, and would return `result`: tells the
  * others. A release that came meanwhile may have let our own waiter through already: 0. */
 static __attribute__((noinline)) int settle_own(struct weir_sem *sem, uint64_t word, uint32_t taken,
 						const struct weir_waiter *waiter, int result)
@@ -75,8 +75,8 @@ static __attribute__((noinline)) int enter_locked(struct weir_sem *sem, uint64_t
 /* How far the short way in led. */
 enum way {
 	QUEUED,    /* at *place, from 1 */
-	UNSETTLED, /* the same, but the lock is held; *word is what it was taken with */
-	LOCKED,    /* only the lock was taken; the same */
+	UNSETTLED, /* the same, but the lock is held; *word is what was last seen */
+	LOCKED,    /* only the lock was taken; *word is what it was taken with */
 	NOTHING,   /* has happened */
 };
 
@@ -359,7 +359,11 @@ int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct weir_waiter 
 	int place = 0;
 	int result;
 
-	if (n == 0 || !wake || WEIR__LOAD(&waiter->state, __ATOMIC_ACQUIRE) == WAITER_QUEUED)
+	if (WEIR__LOAD(&waiter->state, __ATOMIC_ACQUIRE) == WAITER_QUEUED)
+		return -EINVAL;
+	/* Of the wait before, if there was one, nothing is left to cancel. */
+	WEIR__POKE(&waiter->state, WAITER_NEW);
+	if (n == 0 || !wake)
 		return -EINVAL;
 	if (take_free(sem, n, &word))
 		return 0;

@@ -8,6 +8,7 @@
 static void cancel_task(struct weir__task *task)
 {
 	task->cancelled = true;
+	task->was_cancelled = true;
 	task->odd = true;
 	/* Told now if it waits and may be disturbed, otherwise when it next would wait. */
 	if (task->started && task->shields == 0 && !task->stubborn)
@@ -53,4 +54,11 @@ int weir_cancel(struct weir_future *future)
 	}
 	weir__unlock(&future->lock);
 	return 0;
+}
+
+bool weir_cancelled(void)
+{
+	const struct weir__task *self = weir__task_here();
+
+	return self && self->was_cancelled;
 }

@@ -107,8 +107,9 @@ void weir__depth_print(FILE *stream, struct weir__sched *sched)
 	for (const struct weir__site *site = sched->sites; site; site = site->next) {
 		weir__print(stream, "  started at ");
 		weir__print_place(stream, site->place);
-		weir__print(stream, ": %zu bytes (%zu %%), %" PRIu64 " have ended\n", site->deepest,
-			    site->deepest * 100 / size, site->ended);
+		weir__print(stream, ": %zu bytes (%zu %%), %" PRIu64 " %s ended\n", site->deepest,
+			    site->deepest * 100 / size, site->ended,
+			    site->ended == 1 ? "has" : "have");
 	}
 }
 

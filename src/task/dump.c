@@ -11,7 +11,7 @@
 static void print_state(FILE *stream, const struct weir__task *task)
 {
 	const struct weir__sched *sched = task->sched;
-	char text[128] = "something";
+	char text[WEIR__WAIT_TEXT] = "something";
 
 	if (task == sched->current) {
 		weir__print(stream, "runs");
@@ -20,13 +20,15 @@ static void print_state(FILE *stream, const struct weir__task *task)
 	} else {
 		if (task->parking->kind)
 			task->parking->kind->describe(task->parking->object, text, sizeof(text));
-		weir__print(stream, "waits for %s", text);
 		/* Ticks know nothing of a virtual clock. */
-		if (!sched->is_virtual)
+		if (sched->is_virtual)
+			weir__print(stream, "waits for %s", text);
+		else
 			weir__print(
-				stream, ", for %.3f ms",
+				stream, "has waited %.3f ms for %s",
 				(double)weir__ticks_to_time(weir__ticks() - task->parking->since) /
-					WEIR_MS);
+					WEIR_MS,
+				text);
 	}
 	if (task->cancelled)
 		weir__print(stream, ", cancelled");
@@ -52,11 +54,11 @@ int weir_sched_dump(FILE *stream)
 
 	if (!sched || !stream)
 		return -EINVAL;
-	weir__print(stream, "%zu tasks:\n", sched->task_count);
+	weir__print(stream, "%zu task%s:\n", sched->task_count, sched->task_count == 1 ? "" : "s");
 	weir__sched_print(stream, sched);
 	if (sched->config->measure_stacks)
 		weir__depth_print(stream, sched);
-	return 0;
+	return weir__print_failed(stream) ? -EIO : 0;
 }
 
 int weir_stack_uses(struct weir_stack_use *uses, size_t n)

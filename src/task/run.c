@@ -35,6 +35,7 @@ static struct weir__task *task_new(struct weir__sched *sched, weir_task_fn *fn, 
 	task->outcome = 0;
 	task->shields = 0;
 	task->cancelled = sched->closing;
+	task->was_cancelled = sched->closing;
 	task->stubborn = false;
 	task->started = false;
 	task->timed = false;

@@ -346,8 +346,11 @@ static WEIR__COLD int park_oddly(struct weir__task *task, struct weir__parking *
 {
 	if (patience == WEIR__MUST)
 		return park_again(task, parking);
-	if (takes_cancel(task) && replace(&task->sched->ready, parking, WEIR__PARKED, WEIR__EMPTY))
-		return weir__task_told(task) ? -ECANCELED : 0;
+	if (takes_cancel(task) &&
+	    replace(&task->sched->ready, parking, WEIR__PARKED, WEIR__EMPTY)) {
+		(void)weir__task_told(task);
+		return -ECANCELED;
+	}
 	task->parking = parking;
 	return deadline == WEIR_NEVER ? switch_away(task->sched, task) : stay_until(task, deadline);
 }

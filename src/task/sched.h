@@ -47,7 +47,8 @@ struct weir__task {
 	uint32_t shields;
 	int16_t outcome; /* why it was made ready other than by unpark; or 0 */
 	bool cancelled;  /* and not told yet */
-	bool stubborn;   /* waits for what is certain to come: not to be disturbed */
+	bool was_cancelled;
+	bool stubborn; /* waits for what is certain to come: not to be disturbed */
 	bool started;
 	bool timed;
 	bool listed; /* in a report that is being written */

@@ -10,36 +10,66 @@
 
 #include <errno.h>
 
+/* NULL: there is no memory for it. */
+static const char *write_report(struct weir__sched *sched, struct weir__text *text)
+{
+	FILE *stream = weir__text_open(text);
+
+	if (!stream)
+		return NULL;
+	if (sched->task_count == 1)
+		weir__print(stream,
+			    "deadlock: the only task waits and nobody is left to wake it:\n");
+	else
+		weir__print(stream,
+			    "deadlock: all %zu tasks wait and nobody is left to wake them:\n",
+			    sched->task_count);
+	weir__sched_print(stream, sched);
+	return weir__text_close(text);
+}
+
 static void report(struct weir__sched *sched)
 {
 	const struct weir_run_config *config = sched->config;
 	struct weir__text text;
 	const char *words;
 
-	if (!config->deadlock || !weir__text_open(&text))
+	if (!config->deadlock)
 		return;
-	weir__print(text.stream, "deadlock: all %zu tasks wait and nobody is left to wake them:\n",
-		    sched->task_count);
-	weir__sched_print(text.stream, sched);
-	words = weir__text_close(&text);
-	if (words)
-		config->deadlock(words, config->deadlock_arg);
+	words = write_report(sched, &text);
+	config->deadlock(words ? words : "deadlock, and no memory to say of whom\n",
+			 config->deadlock_arg);
 	weir__text_free(&text);
+}
+
+static bool follows(const struct weir__task *task)
+{
+	const struct weir__parking *parking = task->parking;
+
+	return parking && parking->kind && parking->kind->follows &&
+	       parking->kind->follows(parking->object);
+}
+
+/* Whether anybody could be told. */
+static bool tell(struct weir__sched *sched, bool followers_too)
+{
+	bool told = false;
+
+	for (struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer) {
+		if (!task->stubborn && (followers_too || !follows(task)))
+			told |= weir__task_disturb(task, -EDEADLK);
+	}
+	return told;
 }
 
 bool weir__sched_stuck(struct weir__sched *sched)
 {
-	bool stuck = false;
-
 	if (!sched->config->alone && !weir__is_only_thread())
 		return false;
 	/* The last other thread may have left a message before it went. */
 	if (WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
 		return false;
 	report(sched);
-	for (struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer) {
-		if (!task->stubborn)
-			stuck |= weir__task_disturb(task, -EDEADLK);
-	}
-	return stuck;
+	/* Whoever waits for tasks that are stuck themselves hears from them, if they are told. */
+	return tell(sched, false) || tell(sched, true);
 }

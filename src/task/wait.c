@@ -2,16 +2,22 @@
  *
  * A wait for n futures is n listeners and one parking. Each future that ends reports to the wait;
  * the first report that decides it unparks the caller. The caller then withdraws the listeners that
- * are left, and since reports are made under the future's lock, none is under way after that. */
+ * are left, and since reports are made under the future's lock, none is under way after that.
+ *
+ * Whoever waits has a handle of its own until it has read the result: others may drop theirs, down
+ * to the last, while it waits. */
 #include "base/alloc.h"
 #include "base/print.h"
 #include "task/future.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 struct wait {
 	struct weir__parking parking;
+	struct weir_future **futures;
+	size_t n;
 	size_t pending;     /* shared: futures that have not ended */
 	uint32_t decided;   /* shared */
 	bool first_decides; /* a race */
@@ -109,28 +115,88 @@ static void describe_task(struct weir_future *future, char *text, size_t size)
 	weir__unlock(&future->lock);
 }
 
-static void describe(const void *object, char *text, size_t size)
+static void describe_one(const void *object, char *text, size_t size)
 {
 	const struct weir_future *future = object;
 
-	if (!future)
-		weir__format(text, size, "several futures");
-	else if (future->is_task)
+	if (future->is_task)
 		describe_task((struct weir_future *)(uintptr_t)object, text, size);
 	else
 		weir__format(text, size, "promise %p", object);
 }
 
-static const struct weir__kind kind = { .describe = describe };
-
-static int park_for(struct wait *wait, struct entry *entries, struct weir_future **futures,
-		    size_t n, weir_time deadline)
+/* Of a wait for many, those that have not ended, as far as there is room. */
+static void describe_many(const void *object, char *text, size_t size)
 {
+	enum { ROOM = 96 }; /* for one more, and for how many are left out */
+	const struct wait *wait = object;
+	size_t used = 0, more = 0;
+
+	weir__format(text, size, "futures that have ended");
+	for (size_t i = 0; i < wait->n; i++) {
+		if (future_ended(wait->futures[i]))
+			continue;
+		if (used + ROOM > size) {
+			more++;
+			continue;
+		}
+		if (used > 0) {
+			weir__format(text + used, size - used, ", ");
+			used += strlen(text + used);
+		}
+		describe_one(wait->futures[i], text + used, size - used);
+		used += strlen(text + used);
+	}
+	if (more > 0)
+		weir__format(text + used, size - used, " and %zu more", more);
+}
+
+/* A task of this scheduler; if that is told of a deadlock, it may end. */
+static bool may_end(const void *object)
+{
+	struct weir_future *future = (struct weir_future *)(uintptr_t)object;
+	bool may;
+
+	weir__lock(&future->lock);
+	may = future->task && future->task->sched == weir__sched_here();
+	weir__unlock(&future->lock);
+	return may;
+}
+
+static bool any_may_end(const void *object)
+{
+	const struct wait *wait = object;
+	bool may = false;
+
+	for (size_t i = 0; i < wait->n && !may; i++)
+		may = may_end(wait->futures[i]);
+	return may;
+}
+
+static const struct weir__kind one_kind = { .describe = describe_one, .follows = may_end };
+static const struct weir__kind many_kind = { .describe = describe_many, .follows = any_may_end };
+
+static void hold(struct weir_future **futures, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)weir_future_ref(futures[i]);
+}
+
+static void let_go(struct weir_future **futures, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		weir_future_unref(futures[i]);
+}
+
+static int park_for(struct wait *wait, struct entry *entries, weir_time deadline)
+{
+	struct weir_future **futures = wait->futures;
+	size_t n = wait->n;
 	int result;
 
 	weir__parking_init(&wait->parking);
-	wait->parking.kind = &kind;
-	wait->parking.object = n == 1 ? futures[0] : NULL;
+	wait->parking.kind = n == 1 ? &one_kind : &many_kind;
+	wait->parking.object = n == 1 ? (const void *)futures[0] : wait;
 	for (size_t i = 0; i < n; i++) {
 		entries[i] = (struct entry){ .listener.ended = ended, .wait = wait };
 		entries[i].listening = weir__future_listen(futures[i], &entries[i].listener);
@@ -145,75 +211,88 @@ static int park_for(struct wait *wait, struct entry *entries, struct weir_future
 	if (result < 0 && wait->decided)
 		(void)weir__park(&wait->parking, WEIR_NEVER, WEIR__MUST);
 	/* Decided at the last moment is decided, but for a caller that was cancelled. */
-	return result == -ETIMEDOUT && wait->decided ? 0 : result;
+	return result != -ECANCELED && wait->decided ? 0 : result;
 }
 
-/* Waits until it is decided: 0 and by whom, NULL when all ended well. Reports come from several
- * threads and may overtake each other, so whoever was first is looked up in the end. */
+/* What a wait came to. */
+struct decision {
+	struct weir_future *by; /* the one that decided; NULL: all have ended well */
+	bool held;              /* the futures, to be let go when the results have been read */
+};
+
+/* Waits until it is decided. Reports come from several threads and may overtake each other, so
+ * whoever was first is looked up in the end. */
 static int decide(struct weir_future **futures, size_t n, weir_time deadline, bool first_decides,
-		  struct weir_future **ret)
+		  struct decision *ret)
 {
-	struct wait wait = { .pending = n, .first_decides = first_decides };
+	struct wait wait = {
+		.futures = futures, .n = n, .pending = n, .first_decides = first_decides
+	};
 	struct entry one;
 	struct entry *entries = &one;
-	struct weir_future *decisive;
 	int result = check(futures, n);
 
-	if (result < 0)
+	*ret = (struct decision){ .held = false };
+	if (result < 0 || is_decided(futures, n, first_decides, &ret->by))
 		return result;
-	if (!is_decided(futures, n, first_decides, &decisive)) {
-		if (n > 1)
-			entries = weir__alloc(n * sizeof(*entries));
-		if (!entries)
-			return -ENOMEM;
-		result = park_for(&wait, entries, futures, n, deadline);
-		if (n > 1)
-			weir__free(entries);
-		(void)is_decided(futures, n, first_decides, &decisive);
-	}
-	if (result == 0)
-		*ret = decisive;
+	if (n > 1)
+		entries = weir__alloc(n * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	hold(futures, n);
+	ret->held = true;
+	result = park_for(&wait, entries, deadline);
+	if (n > 1)
+		weir__free(entries);
+	(void)is_decided(futures, n, first_decides, &ret->by);
 	return result;
 }
 
 int weir_wait(struct weir_future *future, weir_time deadline, intptr_t *value)
 {
-	struct weir_future *ended_one;
-	int result = decide(&future, 1, deadline, true, &ended_one);
+	struct decision decision;
+	int result = decide(&future, 1, deadline, true, &decision);
 
 	if (result == 0)
 		result = future->error;
 	if (result == 0 && value)
 		*value = future->value;
+	if (decision.held)
+		let_go(&future, 1);
 	return result;
 }
 
 int weir_gather(struct weir_future **futures, size_t n, weir_time deadline, intptr_t *values)
 {
-	struct weir_future *decisive = NULL;
-	int result = decide(futures, n, deadline, false, &decisive);
+	struct decision decision;
+	int result = decide(futures, n, deadline, false, &decision);
 
-	if (result == 0 && decisive)
-		result = decisive->error;
+	if (result == 0 && decision.by)
+		result = decision.by->error;
 	for (size_t i = 0; result == 0 && values && i < n; i++)
 		values[i] = futures[i]->value;
+	if (decision.held)
+		let_go(futures, n);
 	return result;
 }
 
 int weir_race(struct weir_future **futures, size_t n, weir_time deadline, size_t *winner,
 	      intptr_t *value)
 {
-	struct weir_future *first = NULL;
-	int result = n == 0 ? -EINVAL : decide(futures, n, deadline, true, &first);
+	struct decision decision = { .held = false };
+	int result = n == 0 ? -EINVAL : decide(futures, n, deadline, true, &decision);
 	size_t index = 0;
 
-	if (result < 0)
-		return result;
-	while (futures[index] != first)
-		index++;
-	if (winner)
-		*winner = index;
-	if (first->error == 0 && value)
-		*value = first->value;
-	return first->error;
+	if (result == 0) {
+		while (futures[index] != decision.by)
+			index++;
+		if (winner)
+			*winner = index;
+		result = decision.by->error;
+		if (result == 0 && value)
+			*value = decision.by->value;
+	}
+	if (decision.held)
+		let_go(futures, n);
+	return result;
 }

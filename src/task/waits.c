@@ -5,8 +5,8 @@
 
 #include <inttypes.h>
 
-/* Each costs a walk over all tasks. */
-enum { GROUPS_MOST = 32 };
+/* Each group costs a walk over all tasks. */
+enum { GROUPS_MOST = 32, WAITERS_MOST = 20 };
 
 bool weir__task_waits(const struct weir__task *task)
 {
@@ -64,8 +64,8 @@ static void print_holders(FILE *stream, const struct weir__sched *sched,
 static void print_group(FILE *stream, const struct weir__sched *sched, struct weir__task *first)
 {
 	const struct weir__parking *parking = first->parking;
-	const char *comma = "";
-	char text[128];
+	char text[WEIR__WAIT_TEXT];
+	size_t count = 0;
 
 	parking->kind->describe(parking->object, text, sizeof(text));
 	weir__print(stream, "  %s\n", text);
@@ -74,12 +74,16 @@ static void print_group(FILE *stream, const struct weir__sched *sched, struct we
 	weir__print(stream, "    waited for by ");
 	for (struct weir__task *task = first; task; task = task->newer) {
 		if (weir__task_waits(task) && task->parking->object == parking->object) {
-			weir__print(stream, "%s", comma);
-			weir__task_print(stream, task);
-			comma = ", ";
+			if (count < WAITERS_MOST) {
+				weir__print(stream, "%s", count > 0 ? ", " : "");
+				weir__task_print(stream, task);
+			}
+			count++;
 			task->listed = true;
 		}
 	}
+	if (count > WAITERS_MOST)
+		weir__print(stream, " and %zu more", count - WAITERS_MOST);
 	weir__print(stream, "\n");
 }
 

@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 
+/* Room for what is waited for, in words. */
+enum { WEIR__WAIT_TEXT = 256 };
+
 /* Whether the task is parked: then its parking says what for. */
 bool weir__task_waits(const struct weir__task *task);
 

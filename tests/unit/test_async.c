@@ -168,10 +168,18 @@ TEST(a_node_may_wait_again_after_each_kind_of_end)
 	weir_sem_close(&sem);
 	assert_int_equal(waiter.calls, 2);
 	assert_int_equal(waiter.result, -ESHUTDOWN);
+	/* Refused, or had at once: there is nothing to cancel, nor is anybody about to be told. */
+	assert_int_equal(async_acquire(&waiter, &other, 0), -EINVAL);
+	assert_int_equal(weir_sem_cancel(&sem, &waiter.waiter), -EINVAL);
 	assert_int_equal(async_acquire(&waiter, &other, 1), 0);
+	assert_int_equal(weir_sem_cancel(&other, &waiter.waiter), -EINVAL);
 	assert_int_equal(async_acquire(&waiter, &other, 1), 1);
 	assert_int_equal(weir_sem_release(&other, 1), 0);
 	assert_int_equal(waiter.calls, 3);
+	assert_int_equal(weir_sem_cancel(&other, &waiter.waiter), 1);
+	assert_int_equal(weir_sem_release(&other, 1), 0);
+	assert_int_equal(async_acquire(&waiter, &other, 1), 0);
+	assert_int_equal(weir_sem_cancel(&other, &waiter.waiter), -EINVAL);
 	assert_int_equal(waiter.result, 0);
 	assert_permits(&other, 1, 1, 0);
 }

@@ -377,6 +377,60 @@ TEST(a_task_that_survived_another_threads_cancel_ends_with_the_run)
 	assert_events(&events, "survived ended ");
 }
 
+TASK(ends_as_cancelled)
+{
+	return -ECANCELED;
+}
+
+/* -ECANCELED may be what the other one ended with. */
+TASK(asks_whose_it_was)
+{
+	assert_false(weir_cancelled());
+	assert_int_equal(join(spawn(ends_as_cancelled, NULL), NULL), -ECANCELED);
+	assert_false(weir_cancelled());
+	assert_int_equal(weir_shield(true), 0);
+	event(arg, "waits");
+	assert_int_equal(weir_yield(), 0);
+	assert_true(weir_cancelled());
+	assert_int_equal(weir_shield(false), 0);
+	assert_int_equal(weir_yield(), -ECANCELED);
+	assert_true(weir_cancelled());
+	assert_int_equal(weir_yield(), 0);
+	return 0;
+}
+
+TASK(asks_at_the_end)
+{
+	assert_false(weir_cancelled());
+	assert_int_equal(weir_sleep_until(WEIR_NEVER), -ECANCELED);
+	event(arg, weir_cancelled() ? "end" : "none");
+	return 0;
+}
+
+TASK(cancels_one_that_asks)
+{
+	struct events *events = arg;
+	struct weir_future *task = spawn(asks_whose_it_was, events);
+
+	while (strcmp(events->text, "waits ") != 0)
+		assert_int_equal(weir_yield(), 0);
+	assert_int_equal(weir_cancel(task), 0);
+	assert_int_equal(join(task, NULL), 0);
+	assert_false(weir_cancelled());
+	weir_future_unref(spawn(asks_at_the_end, events));
+	return weir_yield();
+}
+
+TEST(a_task_can_ask_whether_it_was_the_one)
+{
+	struct weir_run_config config = { .clock = WEIR_CLOCK_VIRTUAL };
+	struct events events = { "" };
+
+	assert_false(weir_cancelled());
+	assert_int_equal(weir_run(cancels_one_that_asks, &events, &config), 0);
+	assert_events(&events, "waits end ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +448,7 @@ int main(void)
 		cmocka_unit_test(a_yield_is_told_as_well),
 		cmocka_unit_test(each_cancel_of_another_thread_is_delivered_once),
 		cmocka_unit_test(a_task_that_survived_another_threads_cancel_ends_with_the_run),
+		cmocka_unit_test(a_task_can_ask_whether_it_was_the_one),
 	};
 
 	return RUN_TESTS(tests);

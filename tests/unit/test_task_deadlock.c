@@ -140,7 +140,7 @@ TASK(runs_a_cycle)
 		spawn(waits_for_nobody, cycle->idle),
 	};
 
-	/* Everybody's wait fails, the root's with the others', so it asks once more. */
+	/* Of one that failed; the root itself is told of nothing. */
 	assert_int_equal(weir_gather(tasks, 3, WEIR_NEVER, NULL), -EDEADLK);
 	/* The first to be told backs off, and what it releases is granted to the second in time. */
 	assert_int_equal(join(tasks[0], NULL), -EDEADLK);
@@ -364,7 +364,110 @@ TEST(two_that_wait_for_each_other)
 	assert_int_equal(alarm.calls, 1);
 	assert_contains(alarm.report, "waits for task 2\n");
 	assert_contains(alarm.report, "waits for task 3\n");
-	assert_contains(alarm.report, "waits for several futures");
+	assert_contains(alarm.report, "waits for task 2, task 3\n");
+}
+
+/* One of two that back off from each other's permit does, and tries again. */
+TASK(backs_off)
+{
+	struct cycle *cycle = arg;
+	int result = takes_a_then_b(cycle, value);
+
+	assert_int_equal(result, -EDEADLK);
+	assert_int_equal(weir_sem_acquire(&cycle->a, 1), 0);
+	assert_int_equal(weir_sem_acquire(&cycle->b, 1), 0);
+	assert_int_equal(weir_sem_release(&cycle->b, 1), 0);
+	return weir_sem_release(&cycle->a, 1);
+}
+
+TASK(hears_of_no_deadlock)
+{
+	struct weir_future *tasks[] = { spawn(backs_off, arg), spawn(takes_b_then_a, arg) };
+
+	assert_int_equal(weir_gather(tasks, 2, WEIR_NEVER, NULL), 0);
+	drop(tasks, 2);
+	return 0;
+}
+
+TEST(whoever_waits_for_tasks_hears_of_a_deadlock_from_them)
+{
+	struct cycle cycle = { .a = WEIR_SEM_INIT(1), .b = WEIR_SEM_INIT(1) };
+	struct alarm alarm;
+
+	assert_int_equal(run_watched(hears_of_no_deadlock, &cycle, &alarm), 0);
+	assert_int_equal(alarm.calls, 1);
+	assert_contains(alarm.report, "task 1, started at ");
+	assert_contains(alarm.report, "  task 2, task 3\n    waited for by task 1\n");
+}
+
+TASK(completes_another_when_told)
+{
+	struct weir_future **futures = arg;
+
+	assert_int_equal(weir_wait(futures[0], WEIR_NEVER, NULL), -EDEADLK);
+	return weir_complete(futures[1], 7);
+}
+
+TASK(waits_for_the_other)
+{
+	struct weir_future **futures = arg;
+
+	return weir_wait(futures[1], WEIR_NEVER, value);
+}
+
+TASK(is_saved_by_another)
+{
+	struct weir_future *told = spawn(completes_another_when_told, arg);
+	struct weir_future *saved = spawn(waits_for_the_other, arg);
+
+	assert_int_equal(value_of(saved), 7);
+	return join(told, NULL);
+}
+
+TEST(a_wait_may_end_well_after_the_alarm)
+{
+	struct weir_future *futures[] = { promise(), promise() };
+	struct alarm alarm;
+
+	assert_int_equal(run_watched(is_saved_by_another, futures, &alarm), 0);
+	assert_int_equal(alarm.calls, 1);
+	drop(futures, 2);
+}
+
+enum { CROWD = 300 };
+
+TASK(crowds_at_a_promise)
+{
+	struct weir_future *tasks[CROWD];
+
+	for (int i = 0; i < CROWD; i++)
+		tasks[i] = spawn(waits_for_nobody, arg);
+	assert_int_equal(weir_gather(tasks, CROWD, WEIR_NEVER, NULL), -EDEADLK);
+	drop(tasks, CROWD);
+	return 0;
+}
+
+static void measure_lines(const char *report, void *arg)
+{
+	size_t *longest = arg;
+
+	for (size_t length; *report != '\0'; report += length + 1) {
+		length = strcspn(report, "\n");
+		*longest = length > *longest ? length : *longest;
+	}
+}
+
+TEST(a_report_has_no_endless_lines)
+{
+	struct weir_future *future = promise();
+	size_t longest = 0;
+	struct weir_run_config config = { .deadlock = measure_lines,
+					  .deadlock_arg = &longest,
+					  .alone = true };
+
+	assert_int_equal(weir_run(crowds_at_a_promise, future, &config), 0);
+	assert_in_range(longest, 100, 500);
+	weir_future_unref(future);
 }
 
 static void wait_in_the_report(const char *report, void *arg)
@@ -404,6 +507,9 @@ int main(void)
 		cmocka_unit_test(
 			tasks_that_are_on_their_own_are_alarmed_beside_threads_BEHAVIOURS_27),
 		cmocka_unit_test(two_that_wait_for_each_other),
+		cmocka_unit_test(whoever_waits_for_tasks_hears_of_a_deadlock_from_them),
+		cmocka_unit_test(a_wait_may_end_well_after_the_alarm),
+		cmocka_unit_test(a_report_has_no_endless_lines),
 		cmocka_unit_test(the_function_that_receives_the_report_is_no_task_and_may_wait),
 	};
 

@@ -80,7 +80,7 @@ TASK(dumps)
 	(void)snprintf(line, sizeof(line), ": waits for promise %p\n", (void *)future);
 	assert_contains(text, line);
 	assert_contains(text, ": waits for task 2 \"sleeper\"\n");
-	assert_contains(text, ": waits for several futures\n");
+	assert_contains(text, ": waits for task 4, task 4\n");
 	assert_contains(text, ": has not started\n");
 	assert_contains(text, ": has not started, cancelled\n");
 	free(text);
@@ -144,9 +144,9 @@ TASK(dumps_one_that_waits)
 	assert_int_equal(weir_yield(), 0);
 	assert_int_equal(weir_sleep(2 * WEIR_MS), 0);
 	text = dump();
-	lasts = strstr(text, ", for ");
+	lasts = strstr(text, "has waited ");
 	assert_non_null(lasts);
-	assert_int_equal(sscanf(lasts, ", for %lf ms\n", &ms), 1);
+	assert_int_equal(sscanf(lasts, "has waited %lf ms for promise ", &ms), 1);
 	/* Two clocks that need not agree to the last. */
 	assert_true(ms > 1 && ms < (double)(weir_now() - *begin) / WEIR_MS * 1.5);
 	free(text);
@@ -191,6 +191,24 @@ TEST(a_wait_that_nobody_described_is_something)
 	run(dumps_an_unknown_wait, NULL);
 }
 
+TASK(dumps_where_there_is_no_room)
+{
+	FILE *full = fopen("/dev/full", "w");
+
+	assert_non_null(full);
+	setbuf(full, NULL);
+	errno = 4711;
+	assert_int_equal(weir_sched_dump(full), -EIO);
+	assert_int_equal(errno, 4711);
+	assert_int_equal(fclose(full), 0);
+	return 0;
+}
+
+TEST(a_dump_that_cannot_be_written_says_so)
+{
+	run(dumps_where_there_is_no_room, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_dump_says_for_how_long_on_the_real_clock),
 		cmocka_unit_test(a_name_is_printed_as_one_word),
 		cmocka_unit_test(a_wait_that_nobody_described_is_something),
+		cmocka_unit_test(a_dump_that_cannot_be_written_says_so),
 	};
 
 	return RUN_TESTS(tests);

@@ -214,6 +214,81 @@ TEST(handles_are_counted_BEHAVIOURS_42)
 	run(drops_handles, NULL);
 }
 
+/* A handle that somebody waits for, though it is not the waiter's. */
+struct lent {
+	struct weir_future *future;
+	struct weir_future *both[2];
+	intptr_t value;
+};
+
+TASK(waits_for_what_is_lent)
+{
+	struct lent *lent = arg;
+
+	return weir_wait(lent->future, weir_after(WEIR_SECOND), &lent->value);
+}
+
+TASK(gathers_what_is_lent)
+{
+	struct lent *lent = arg;
+
+	return weir_gather(lent->both, 2, weir_after(WEIR_SECOND), NULL);
+}
+
+TASK(races_what_is_lent)
+{
+	struct lent *lent = arg;
+
+	return weir_race(lent->both, 2, weir_after(WEIR_SECOND), NULL, &lent->value);
+}
+
+TASK(drops_what_others_wait_for)
+{
+	static weir_task_fn *const waits[] = { waits_for_what_is_lent, gathers_what_is_lent,
+					       races_what_is_lent };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct lent lent = { .future = promise() };
+		struct weir_future *waiter = spawn(waits[i], &lent);
+
+		lent.both[0] = lent.both[1] = lent.future;
+		assert_int_equal(weir_yield(), 0);
+		weir_future_unref(lent.future);
+		assert_int_equal(join(waiter, NULL), -ETIMEDOUT);
+	}
+	return 0;
+}
+
+TEST(the_last_handle_may_go_while_others_wait)
+{
+	run(drops_what_others_wait_for, NULL);
+}
+
+TASK(ends_after_a_yield)
+{
+	assert_int_equal(weir_yield(), 0);
+	return nine(arg, value);
+}
+
+TASK(drops_a_task_that_another_waits_for)
+{
+	struct lent lent = { .value = 0 };
+	struct weir_future *waiter;
+
+	lent.future = spawn(ends_after_a_yield, NULL);
+	waiter = spawn(waits_for_what_is_lent, &lent);
+	assert_int_equal(weir_yield(), 0);
+	weir_future_unref(lent.future);
+	assert_int_equal(join(waiter, NULL), 0);
+	assert_int_equal(lent.value, 9);
+	return 0;
+}
+
+TEST(a_task_whose_last_handle_went_wakes_those_who_wait_for_it)
+{
+	run(drops_a_task_that_another_waits_for, NULL);
+}
+
 TEST(a_thousand_handles_on_one_pending_promise_BEHAVIOURS_42)
 {
 	struct weir_future *future = promise();
@@ -271,6 +346,8 @@ int main(void)
 		cmocka_unit_test(all_who_wait_are_woken_in_order_and_the_completer_goes_on),
 		cmocka_unit_test(whoever_leaves_does_not_disturb_the_others),
 		cmocka_unit_test(handles_are_counted_BEHAVIOURS_42),
+		cmocka_unit_test(the_last_handle_may_go_while_others_wait),
+		cmocka_unit_test(a_task_whose_last_handle_went_wakes_those_who_wait_for_it),
 		cmocka_unit_test(a_thousand_handles_on_one_pending_promise_BEHAVIOURS_42),
 		cmocka_unit_test(a_failed_task_gives_its_own_error_BEHAVIOURS_32),
 		cmocka_unit_test(an_error_leaves_the_run_when_it_is_passed_on_BEHAVIOURS_43),
