@@ -15,6 +15,12 @@ struct weir__reach {
 	bool goes_on;      /* failover=continue */
 };
 
+/* What follows where a server may have lost something, at the end of a sentence. */
+static inline const char *remark_after_loss(bool goes_on)
+{
+	return goes_on ? "" : "; nobody is granted then until the longest TTL is over";
+}
+
 /* What may be wrong with that. 0 or -ENOMEM. */
 int weir__remark_reach(struct weir__picture *picture, const struct weir__reach *reach);
 

@@ -236,7 +236,9 @@ def test_doctor(server):
         found = examine(server.unix_url)
         check(list(found) == ["server", "disk"] and "loses nothing" in found["disk"], f"nothing to do: {found}")
         found = examine(server.unix_url + "&synchronous_commit=off")
-        check("last moments" in found["disk"], f"it was asked for: {found}")
+        check("last moments; nobody is granted then" in found["disk"], f"it was asked for: {found}")
+        found = examine(server.unix_url + "&synchronous_commit=off&failover=continue")
+        check("last moments" in found["disk"] and "nobody" not in found["disk"], f"and that, too: {found}")
         server.sql("ALTER ROLE root SET synchronous_commit = off")
         check("last moments" in examine(server.unix_url)["disk"], "or is the default")
     finally:

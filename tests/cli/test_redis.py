@@ -163,10 +163,12 @@ def test_doctor(weir):
         ask(redis, "config", "set", "appendonly", "yes")
         found = examine(weir, redis.url)
         check(list(found) == ["server", "disk"] and "last second" in found["disk"], "nothing to do", found)
+        check("nobody is granted then" in found["disk"], "what follows", found)
         check("in vain" in examine(weir, redis.url, "failover=durable")["!disk"], "it is still not durable")
         ask(redis, "config", "set", "appendfsync", "always")
         check("loses nothing" in examine(weir, redis.url, "failover=durable")["disk"], "now it is")
-        check("more holders" in examine(weir, redis.url, "failover=continue")["!failover"], "that is bold")
+        found = examine(weir, redis.url, "failover=continue")
+        check("more holders" in found["!failover"] and "nobody" not in found["disk"], "that is bold", found)
 
         ask(redis, "config", "set", "maxmemory", str(int(1.05 * used_memory(redis))))
         check("maxmemory" in examine(weir, redis.url)["!memory"], "memory is nearly full")

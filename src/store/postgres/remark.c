@@ -29,9 +29,8 @@ static int on_disk(struct weir__picture *picture, const struct postgres *pg)
 	if (strcmp(commit, "off") == 0)
 		return weir__picture_remark(picture, false, "disk",
 					    "synchronous_commit is off: a crash of %s may lose the "
-					    "last moments; nobody is granted then until the "
-					    "longest TTL is over",
-					    pg->address.where);
+					    "last moments%s",
+					    pg->address.where, remark_after_loss(pg->desk.go_on));
 	return weir__picture_remark(picture, false, "disk",
 				    "%s loses nothing that was answered when it crashes",
 				    pg->address.where);

@@ -161,8 +161,8 @@ static void greet_info(struct node *node, const struct weir__reply *reply)
 				     "named");
 		return;
 	}
-	node->durable = node->durable && strstr(reply->text, "\naof_enabled:1") != NULL;
 	weir__redis_note(node, reply->text);
+	node->durable = node->durable && node->self.logs;
 	weir__redis_recognise(node, reply->text);
 	if (node->redis->slots == NULL && strstr(reply->text, "\ncluster_enabled:1") == NULL) {
 		get_ready(node);

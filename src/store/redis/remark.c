@@ -63,10 +63,10 @@ static int on_disk(struct weir__picture *picture, const struct node *node)
 					    "again",
 					    node->where);
 	if (node->self.logs)
-		return weir__picture_remark(picture, false, "disk",
-					    "%s may lose the last second when it is started again; "
-					    "nobody is granted then until the longest TTL is over",
-					    node->where);
+		return weir__picture_remark(
+			picture, false, "disk",
+			"%s may lose the last second when it is started again%s", node->where,
+			remark_after_loss(node->redis->desk.go_on));
 	return weir__picture_remark(picture, true, "disk",
 				    "%s may forget everything when it is started again, and who "
 				    "has not known it before is granted at once: set appendonly "

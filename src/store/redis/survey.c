@@ -249,10 +249,10 @@ bool weir__redis_survey(struct redis *redis, struct call *call, const struct wei
 		if (weir__reply_integer(reply, 0) == 0)
 			error = show(call->op->picture, name, reply);
 	}
+	*ret_error = error;
 	if (error == 0 && (!names->complete || names->heard < names->count))
 		return true;
-	*ret_error = error == 0 && call->op->remarks ?
-			     weir__redis_remark(redis, call->op->picture) :
-			     error;
+	if (error == 0 && call->op->remarks)
+		*ret_error = weir__redis_remark(redis, call->op->picture);
 	return false;
 }
