@@ -94,10 +94,9 @@ struct weir_sem_counted {
 /* The same, and it knows who holds its permits: the report of a deadlock and weir_sched_dump (see
  * weir/task.h) then name them. Each acquire and release pays for that with some more atomic steps,
  * and a thread's by asking the kernel for its number; use `&traced.counted.sem` with every function
- * of this header. Up to WEIR_SEM_HOLDERS tasks and
- * threads are recorded at a time; async waiters are not. A permit that somebody else gives back
- * than took it is taken off the record of one of the holders, as soon as there are more of those
- * than permits. */
+ * of this header. Up to WEIR_SEM_HOLDERS tasks and threads are recorded at a time; async waiters
+ * are not. A permit that somebody else gives back than took it is taken off the record of one of
+ * the holders, as soon as there are more of those than permits. */
 #define WEIR_SEM_HOLDERS 16
 struct weir_sem_traced {
 	struct weir_sem_counted counted;
@@ -194,9 +193,8 @@ WEIR_API void weir_sem_stats(const struct weir_sem *sem, struct weir_sem_stats *
  * fails: so a lock that is held around any of these calls must not be taken by the function. It may
  * use the semaphore (but after -ESHUTDOWN not one of weir_sem_new's, which may be gone), free the
  * node and start another wait with it. It must not block, and must return: an exception or longjmp
- * out of it would leave others untold. When it releases
- * permits itself, the next waiter's function runs after it has returned, never inside it, so chains
- * of any length need no stack. */
+ * out of it would leave others untold. When it releases permits itself, the next waiter's function
+ * runs after it has returned, never inside it, so chains of any length need no stack. */
 typedef void weir_wake_fn(struct weir_waiter *waiter, int result);
 
 /* A node; all zero is a fresh one. It must stay where it is while it waits. Members are private. */

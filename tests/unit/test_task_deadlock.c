@@ -434,42 +434,6 @@ TEST(a_wait_may_end_well_after_the_alarm)
 	drop(futures, 2);
 }
 
-enum { CROWD = 300 };
-
-TASK(crowds_at_a_promise)
-{
-	struct weir_future *tasks[CROWD];
-
-	for (int i = 0; i < CROWD; i++)
-		tasks[i] = spawn(waits_for_nobody, arg);
-	assert_int_equal(weir_gather(tasks, CROWD, WEIR_NEVER, NULL), -EDEADLK);
-	drop(tasks, CROWD);
-	return 0;
-}
-
-static void measure_lines(const char *report, void *arg)
-{
-	size_t *longest = arg;
-
-	for (size_t length; *report != '\0'; report += length + 1) {
-		length = strcspn(report, "\n");
-		*longest = length > *longest ? length : *longest;
-	}
-}
-
-TEST(a_report_has_no_endless_lines)
-{
-	struct weir_future *future = promise();
-	size_t longest = 0;
-	struct weir_run_config config = { .deadlock = measure_lines,
-					  .deadlock_arg = &longest,
-					  .alone = true };
-
-	assert_int_equal(weir_run(crowds_at_a_promise, future, &config), 0);
-	assert_in_range(longest, 100, 500);
-	weir_future_unref(future);
-}
-
 static void wait_in_the_report(const char *report, void *arg)
 {
 	(void)report;
@@ -509,7 +473,6 @@ int main(void)
 		cmocka_unit_test(two_that_wait_for_each_other),
 		cmocka_unit_test(whoever_waits_for_tasks_hears_of_a_deadlock_from_them),
 		cmocka_unit_test(a_wait_may_end_well_after_the_alarm),
-		cmocka_unit_test(a_report_has_no_endless_lines),
 		cmocka_unit_test(the_function_that_receives_the_report_is_no_task_and_may_wait),
 	};
 

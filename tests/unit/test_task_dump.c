@@ -191,6 +191,53 @@ TEST(a_wait_that_nobody_described_is_something)
 	run(dumps_an_unknown_wait, NULL);
 }
 
+enum { CROWD = 300 };
+
+static size_t longest_line(const char *text)
+{
+	size_t longest = 0;
+
+	for (size_t length; *text != '\0'; text += length + 1) {
+		length = strcspn(text, "\n");
+		longest = length > longest ? length : longest;
+	}
+	return longest;
+}
+
+TASK(gathers_a_crowd)
+{
+	struct weir_future *tasks[CROWD];
+
+	for (int i = 0; i < CROWD; i++)
+		tasks[i] = spawn(waits, arg);
+	assert_int_equal(weir_gather(tasks, CROWD, WEIR_NEVER, NULL), 0);
+	drop(tasks, CROWD);
+	return 0;
+}
+
+TASK(dumps_a_crowd)
+{
+	struct weir_future *future = promise();
+	struct weir_future *task = spawn(gathers_a_crowd, future);
+	char *text;
+
+	assert_int_equal(weir_yield(), 0);
+	assert_int_equal(weir_yield(), 0);
+	text = dump();
+	assert_contains(text, "task 3, task 4, ");
+	assert_contains(text, " and 280 more\n");
+	assert_in_range(longest_line(text), 100, 500);
+	free(text);
+	assert_int_equal(weir_complete(future, 0), 0);
+	weir_future_unref(future);
+	return join(task, NULL);
+}
+
+TEST(a_dump_has_no_endless_lines)
+{
+	run(dumps_a_crowd, NULL);
+}
+
 TASK(dumps_where_there_is_no_room)
 {
 	FILE *full = fopen("/dev/full", "w");
@@ -216,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_dump_says_for_how_long_on_the_real_clock),
 		cmocka_unit_test(a_name_is_printed_as_one_word),
 		cmocka_unit_test(a_wait_that_nobody_described_is_something),
+		cmocka_unit_test(a_dump_has_no_endless_lines),
 		cmocka_unit_test(a_dump_that_cannot_be_written_says_so),
 	};
 
