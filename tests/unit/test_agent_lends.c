@@ -1,6 +1,6 @@
 /* lease: the agent lends its role to threads that ask. */
 #include "base/boottime.h"
-#include "lease/agent.h"
+#include "lease/agent_state.h"
 #include "lease/op.h"
 #include "support/sanitizers.h"
 #include "support/unit.h"
@@ -143,14 +143,61 @@ TEST(a_thread_with_a_small_stack_never_serves_itself)
 
 static void *ask_slowly(void *arg)
 {
-	*(bool *)arg = ask(1);
+	(void)arg;
+	assert_true(ask(1));
 	return NULL;
 }
 
 static void *ask_quickly(void *arg)
 {
-	*(bool *)arg = ask(0);
+	(void)arg;
+	assert_false(ask(0));
 	return NULL;
+}
+
+static bool sleeps_until_called(const struct weir__agent *it)
+{
+	return it->asleep && it->wakes_at == WEIR_NEVER;
+}
+
+static bool wants_the_role(const struct weir__agent *it)
+{
+	return it->wanted != 0;
+}
+
+static void await(bool (*comes_true)(const struct weir__agent *))
+{
+	while (true) {
+		bool has;
+
+		weir__lock(&agent->lock);
+		has = comes_true(agent);
+		weir__unlock(&agent->lock);
+		if (has)
+			return;
+		usleep(100);
+	}
+}
+
+/* A thread that serves itself slowly: until end_slowly() nobody else may have the role. */
+static pthread_t begin_slowly(void *(*asks)(void *))
+{
+	pthread_t slow;
+
+	await_lending();
+	await(sleeps_until_called);
+	assert_int_equal(pthread_create(&slow, NULL, asks, NULL), 0);
+	assert_int_equal(weir_sem_acquire(&entered, 1), 0);
+	return slow;
+}
+
+static void *end_slowly(pthread_t slow)
+{
+	void *result;
+
+	(void)weir_sem_release(&go_on, 1);
+	assert_int_equal(pthread_join(slow, &result), 0);
+	return result;
 }
 
 struct alarm {
@@ -165,58 +212,31 @@ static void ring(struct weir__timer *timer)
 	(void)weir_sem_release(&((struct alarm *)(void *)timer)->rung, 1);
 }
 
-/* Neither an operation nor a timer is forgotten that comes while the role is lent. Returns whether
- * it was. */
-static bool come_meanwhile(void)
+TEST(a_timer_that_is_due_meanwhile_fires_afterwards)
 {
 	struct alarm alarm = { .timer.fire = ring };
-	pthread_t slow, quick;
-	bool slow_alone, quick_alone;
+	pthread_t slow;
 
 	assert_int_equal(weir_sem_init(&alarm.rung, 1), 0);
 	assert_int_equal(weir_sem_acquire(&alarm.rung, 1), 0);
-	await_lending();
-	assert_int_equal(pthread_create(&slow, NULL, ask_slowly, &slow_alone), 0);
-	assert_int_equal(weir_sem_acquire(&entered, 1), 0);
-	assert_int_equal(pthread_create(&quick, NULL, ask_quickly, &quick_alone), 0);
+	slow = begin_slowly(ask_slowly);
 	weir__agent_timer_set(agent, &alarm.timer, weir__boottime());
-	usleep(2000);
+	await(wants_the_role);
 	assert_int_equal(weir_sem_try_acquire(&alarm.rung, 1), -EAGAIN);
-	(void)weir_sem_release(&go_on, 1);
+	(void)end_slowly(slow);
 	assert_int_equal(weir_sem_acquire(&alarm.rung, 1), 0);
-	assert_int_equal(pthread_join(slow, NULL), 0);
-	assert_int_equal(pthread_join(quick, NULL), 0);
-	return slow_alone;
 }
 
-TEST(what_comes_meanwhile_is_done_afterwards)
-{
-	while (!come_meanwhile()) {
-	}
-}
-
-/* The same without a timer, which would wake up the agent by itself. */
-static bool come_alone_meanwhile(void)
-{
-	pthread_t slow, quick;
-	bool slow_alone, quick_alone;
-
-	await_lending();
-	usleep(5000); /* by now the agent sleeps */
-	assert_int_equal(pthread_create(&slow, NULL, ask_slowly, &slow_alone), 0);
-	assert_int_equal(weir_sem_acquire(&entered, 1), 0);
-	assert_int_equal(pthread_create(&quick, NULL, ask_quickly, &quick_alone), 0);
-	usleep(2000);
-	(void)weir_sem_release(&go_on, 1);
-	assert_int_equal(pthread_join(slow, NULL), 0);
-	assert_int_equal(pthread_join(quick, NULL), 0);
-	return slow_alone && !quick_alone;
-}
-
+/* Nothing else would wake up the agent. */
 TEST(who_comes_meanwhile_is_served_without_anybody_else_coming)
 {
-	while (!come_alone_meanwhile()) {
-	}
+	pthread_t slow = begin_slowly(ask_slowly);
+	pthread_t quick;
+
+	assert_int_equal(pthread_create(&quick, NULL, ask_quickly, NULL), 0);
+	await(weir__agent_has_work);
+	(void)end_slowly(slow);
+	assert_int_equal(pthread_join(quick, NULL), 0);
 }
 
 static void *ask_and_be_cancelled(void *arg)
@@ -227,25 +247,9 @@ static void *ask_and_be_cancelled(void *arg)
 	return NULL;
 }
 
-static bool cancel_who_serves(void)
-{
-	pthread_t thread;
-	bool alone = false;
-	void *result;
-
-	await_lending();
-	assert_int_equal(pthread_create(&thread, NULL, ask_and_be_cancelled, &alone), 0);
-	assert_int_equal(weir_sem_acquire(&entered, 1), 0);
-	(void)weir_sem_release(&go_on, 1);
-	assert_int_equal(pthread_join(thread, &result), 0);
-	assert_ptr_equal(result, PTHREAD_CANCELED);
-	return alone;
-}
-
 TEST(who_serves_cannot_be_cancelled_meanwhile)
 {
-	while (!cancel_who_serves()) {
-	}
+	assert_ptr_equal(end_slowly(begin_slowly(ask_and_be_cancelled)), PTHREAD_CANCELED);
 	await_lending();
 }
 
@@ -314,7 +318,7 @@ int main(void)
 		agent_test(a_thread_serves_itself_while_the_agent_sleeps),
 		agent_test(a_task_never_serves_itself),
 		agent_test(a_thread_with_a_small_stack_never_serves_itself),
-		agent_test(what_comes_meanwhile_is_done_afterwards),
+		agent_test(a_timer_that_is_due_meanwhile_fires_afterwards),
 		agent_test(who_comes_meanwhile_is_served_without_anybody_else_coming),
 		agent_test(who_serves_cannot_be_cancelled_meanwhile),
 		agent_test(the_role_is_one_threads_at_a_time),
