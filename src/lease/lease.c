@@ -42,6 +42,21 @@ static int enter(struct weir_lease *lease)
 	return error < 0 && weir__store_is_here(lease->store) ? stale(lease) : error;
 }
 
+/* What a public function of one lease is, inside that gate. */
+static int enter_and(int (*act)(struct weir_lease *), struct weir_lease *lease)
+{
+	int result;
+
+	if (lease == NULL)
+		return weir__fail_plainly(-EINVAL);
+	result = enter(lease);
+	if (result < 0)
+		return result;
+	result = act(lease);
+	weir__gate_leave(lease->store);
+	return result;
+}
+
 static int renew(struct weir_lease *lease, weir_time ttl)
 {
 	struct weir__op op = { .verb = WEIR__RENEW, .ttl = ttl != 0 ? ttl : lease->ttl };
@@ -108,16 +123,7 @@ static int release(struct weir_lease *lease)
 
 int weir_release(struct weir_lease *lease)
 {
-	int error;
-
-	if (lease == NULL)
-		return weir__fail_plainly(-EINVAL);
-	error = enter(lease);
-	if (error < 0)
-		return error;
-	error = release(lease);
-	weir__gate_leave(lease->store);
-	return error;
+	return enter_and(release, lease);
 }
 
 int weir_release_last(struct weir_store *store, const char *name)
@@ -259,16 +265,7 @@ static int bind(struct weir_lease *lease)
 
 int weir_lease_bind_fd(struct weir_lease *lease)
 {
-	int result;
-
-	if (lease == NULL)
-		return weir__fail_plainly(-EINVAL);
-	result = enter(lease);
-	if (result < 0)
-		return result;
-	result = bind(lease);
-	weir__gate_leave(lease->store);
-	return result;
+	return enter_and(bind, lease);
 }
 
 int weir_fence_check(uint64_t *marks, size_t n, uint32_t slot, uint64_t fence)
