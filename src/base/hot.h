@@ -39,6 +39,13 @@ static inline __attribute__((always_inline)) void expect_lines(const void *first
 	__asm__ volatile("");
 }
 
+/* The same of one line, or of none: NULL does no harm. */
+static inline __attribute__((always_inline)) void expect_line(const void *line)
+{
+	__builtin_prefetch(line, 1);
+	__asm__ volatile("");
+}
+
 /* The same of one line that is to be written, which is then fetched from another processor's cache
  * once and not twice. gcc says that only to processors of which it knows that they understand;
  * those that do not take it for nothing. */

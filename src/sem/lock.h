@@ -83,7 +83,8 @@ PART void pull(struct weir_sem *sem, struct weir_waiter *waiter)
 /* With more waiters than MANY they are not all in a cache, and none of them watches. */
 enum { MANY = 256 };
 
-/* Takes the head out, see pull(); returns the next one. */
+/* Takes the head out, see pull(); returns the next one, whose node is fetched by then: it may be
+ * in the cache of another processor. The line that a thread watches is left to it. */
 PART struct weir_waiter *pull_head(struct weir_sem *sem, struct weir_waiter *head)
 {
 	struct weir_waiter *next = head->next;
@@ -97,6 +98,8 @@ PART struct weir_waiter *pull_head(struct weir_sem *sem, struct weir_waiter *hea
 		sem->tail = NULL;
 	else if (WEIR__UNLIKELY(left > MANY))
 		batch_expect(next);
+	else
+		expect_change(next);
 	return next;
 }
 

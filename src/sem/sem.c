@@ -214,7 +214,7 @@ static void expect(const struct weir__parking *parking)
 	if (WEIR__UNLIKELY(self->waiter.result < 0))
 		return; /* the semaphore may be gone */
 	expect_change(sem);
-	expect_lines(WEIR__PEEK(&sem->head), 1);
+	expect_line(WEIR__PEEK(&sem->head));
 }
 
 static const struct weir__kind kind = {

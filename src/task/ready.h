@@ -18,6 +18,11 @@ struct weir__ready {
 	bool busy; /* it is being changed: a signal handler keeps out */
 };
 
+static inline bool ready_empty(const struct weir__ready *ready)
+{
+	return WEIR__PEEK(&ready->next) == ready->first;
+}
+
 /* Between these it is not to be looked at by a signal handler of this thread. */
 static inline void ready_enter(struct weir__ready *ready)
 {

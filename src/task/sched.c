@@ -8,8 +8,9 @@
 
 #include <errno.h>
 
-/* Tasks that are ready run this often before the loop looks at timers and other threads. */
-enum { SWITCHES_A_ROUND = 64 };
+/* Tasks that are ready run this often before the loop looks at timers and other threads, and so do
+ * those that were watched for. */
+enum { TURNS_A_ROUND = 64 };
 
 /* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
  * those before it run: AHEAD places before its turn so many LINES of its stack, from where it was
@@ -81,14 +82,16 @@ static inline void expect_around(const struct weir__parking *parking)
 	expect_lines(parking->self, 1);
 }
 
-static inline struct weir__task *take_ready(struct weir__sched *sched)
+/* The first that is ready, or NULL; and NULL when a `round` is over, for then the loop is to look
+ * at the world before it takes that one. */
+static inline struct weir__task *take_ready(struct weir__sched *sched, bool round)
 {
 	struct weir__ready *ready = &sched->ready;
 	size_t first = ready->first;
 	size_t count = WEIR__PEEK(&ready->next) - first;
 	struct weir__task *task;
 
-	if (WEIR__UNLIKELY(count == 0))
+	if (WEIR__UNLIKELY(count == 0) || (round && WEIR__UNLIKELY(first % TURNS_A_ROUND == 0)))
 		return NULL;
 	ready->first = first + 1;
 	if (WEIR__UNLIKELY(count > 2 * AHEAD) && sched->task_count > MANY) {
@@ -224,14 +227,18 @@ static inline int go_straight(struct weir__sched *sched, struct weir__task *self
 	return fiber_switch(&self->fiber, &task->fiber, 0, false);
 }
 
-/* No task is ready. Perhaps one is in a moment, and then it may be this very task. */
+/* No task is ready: perhaps one is in a moment, and then it may be this very task. Or a round is
+ * over, and the loop goes on. */
 WEIR__HOT static __attribute__((noinline)) int go_idle(struct weir__sched *sched,
 						       struct weir__task *self)
 {
-	struct weir__task *next = weir__sched_watch(sched, self);
+	struct weir__task *next = NULL;
 
-	if (!next)
-		next = take_ready(sched);
+	if (ready_empty(&sched->ready) && ++sched->watches % TURNS_A_ROUND != 0) {
+		next = weir__sched_watch(sched, self);
+		if (!next)
+			next = take_ready(sched, false);
+	}
 	if (!next || next->odd)
 		return go_oddly(sched, self, next);
 	if (next != self)
@@ -252,9 +259,7 @@ static inline __attribute__((always_inline)) int switch_away(struct weir__sched 
 	struct weir__task *next;
 
 	self->its_errno = *sched->thread_errno;
-	if (WEIR__UNLIKELY(++sched->switches % SWITCHES_A_ROUND == 0))
-		return go_oddly(sched, self, NULL);
-	next = take_ready(sched);
+	next = take_ready(sched, true);
 	if (WEIR__UNLIKELY(!next))
 		return go_idle(sched, self);
 	if (WEIR__UNLIKELY(next->odd || next == self))
@@ -264,7 +269,7 @@ static inline __attribute__((always_inline)) int switch_away(struct weir__sched 
 
 bool weir__sched_run_one(struct weir__sched *sched)
 {
-	struct weir__task *task = take_ready(sched);
+	struct weir__task *task = take_ready(sched, false);
 
 	if (task)
 		(void)go(sched, NULL, task, false);
@@ -358,8 +363,8 @@ static WEIR__COLD int park_oddly(struct weir__task *task, struct weir__parking *
 WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline,
 			       enum weir__patience patience)
 {
-	struct weir__sched *sched = here;
-	struct weir__task *task = sched->current;
+	struct weir__sched *sched = sched_of(parking);
+	struct weir__task *task = parking->self;
 
 	if (WEIR__UNLIKELY(patience == WEIR__MUST) || WEIR__UNLIKELY(deadline != WEIR_NEVER) ||
 	    WEIR__UNLIKELY(task->cancelled))
@@ -374,9 +379,10 @@ WEIR__HOT static int task_park(struct weir__parking *parking, weir_time deadline
 WEIR__HOT static int task_unpark(struct weir__parking *parking)
 {
 	struct weir__sched *sched = sched_of(parking);
+	/* The caller is another task of this scheduler: no other thread, and not the loop. */
+	bool among_tasks = weir__parks_as.parker == parking->parker;
 
-	if (WEIR__UNLIKELY(sched != here) || WEIR__UNLIKELY(!sched->current) ||
-	    WEIR__UNLIKELY(WEIR__PEEK(&sched->ready.busy)))
+	if (WEIR__UNLIKELY(!among_tasks) || WEIR__UNLIKELY(WEIR__PEEK(&sched->ready.busy)))
 		return weir__inbox_call(sched, parking);
 	if (parking_notify(parking))
 		ready_add(&sched->ready, parking->self);
@@ -406,6 +412,7 @@ __attribute__((noinline, noreturn)) static void end(struct weir__task *task, int
 {
 	struct weir__sched *sched = task->sched;
 	struct weir_future *future = task->future;
+	struct weir__task *next = NULL;
 
 	if (task->older)
 		task->older->newer = task->newer;
@@ -420,11 +427,9 @@ __attribute__((noinline, noreturn)) static void end(struct weir__task *task, int
 	sched->ended = task;
 	/* The loop must see the end of what it waits for before anybody else runs. And where stacks
 	 * are measured that is done in the loop, lest it counts as the next task's. */
-	if (future != sched->until && !sched->config->measure_stacks &&
-	    ++sched->switches % SWITCHES_A_ROUND != 0)
-		(void)go(sched, task, take_ready(sched), true);
-	else
-		(void)go(sched, task, NULL, true);
+	if (future != sched->until && !sched->config->measure_stacks)
+		next = take_ready(sched, true);
+	(void)go(sched, task, next, true);
 	__builtin_unreachable();
 }
 

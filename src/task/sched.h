@@ -95,7 +95,7 @@ struct weir__sched {
 	size_t task_count;
 	uint64_t spawned;
 	uint64_t who; /* its number, in place: see park/park.h */
-	uint64_t switches;
+	uint64_t watches;
 	int *thread_errno;
 	bool on_valgrind;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */

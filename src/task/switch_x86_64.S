@@ -17,7 +17,6 @@
 	.p2align 4
 weir__context_switch:
 	.cfi_startproc
-	endbr64
 	pushq %rbp
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset rbp, 0
@@ -82,8 +81,8 @@ weir__context_start:
 	.cfi_endproc
 	.size weir__context_start, . - weir__context_start
 
-/* To the linker: indirect branches land on endbr64 here, but stacks are switched, so a
- * program with this in it runs without a shadow stack. */
+/* To the linker: indirect branches land on endbr64 here, and the switch is called by its name
+ * alone; but stacks are switched, so a program with this in it runs without a shadow stack. */
 	.section .note.gnu.property, "a", @note
 	.p2align 3
 	.long 4                  /* the length of the name, */
