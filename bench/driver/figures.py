@@ -3,6 +3,7 @@ fast enough on one machine is not on another, and nothing fails for it."""
 
 import statistics
 
+from driver.measure import is_any, is_far, is_near
 from driver.peers import FIFO, PEERS
 
 
@@ -16,15 +17,18 @@ class Answers:
         sample = self.samples.get((case, peer))
         return sample.median(key) if sample else None
 
-    def times(self, case, key, peer, base):
-        """How many times as much as the other one, in the middle of the turns of both: a machine may
-        change its speed between two turns, and rarely does within one."""
+    def quotients(self, case, key, peer, base, which=is_any):
+        """How many times as much as the other one, in each turn of both: a machine may change its
+        speed between two turns, and rarely does within one. `which`: only such answers."""
         both = [self.samples.get((case, each)) for each in (peer, base)]
         if None in both:
-            return None
-        mine, theirs = [sample.by_turn(key) for sample in both]
-        quotients = [mine[turn] / theirs[turn] for turn in mine if theirs.get(turn)]
-        return statistics.median(quotients) if quotients else None
+            return []
+        mine, theirs = [sample.by_turn(key, which) for sample in both]
+        return [mine[turn] / theirs[turn] for turn in mine if theirs.get(turn)]
+
+    def times(self, case, key, peer, base):
+        """The same in the middle of the turns."""
+        return middle(self.quotients(case, key, peer, base))
 
     def others(self, case, key):
         """(value, name) of everybody but weir and the floors."""
@@ -32,6 +36,10 @@ class Answers:
             value = self.get(case, peer.key, key)
             if value is not None and peer.key != "weir" and not peer.floor:
                 yield value, peer.name
+
+
+def middle(values):
+    return statistics.median(values) if values else None
 
 
 def figure(text, value, goal, at_most=True, shown="{:.2f}"):
@@ -129,6 +137,10 @@ def schedulers_figures(a):
         case = f"schedulers-{tasks}"
         yield figure(f"{tasks} tasks of two schedulers, x tokio's throughput",
                      a.times(case, key, "weir", "tokio"), 1.0, at_most=False)
+        for where, which in (("near each other", is_near), ("far apart", is_far)):
+            turns = a.quotients(case, key, "weir", "tokio", which)
+            yield figure(f"  the same with the processors {where}, turns: {len(turns)}",
+                         middle(turns), 1.0, at_most=False)
         shares = [a.get(case, "weir", share) for share in ("share_min", "share_max")]
         off = None if None in shares else max(1 - shares[0], shares[1] - 1) * 100
         yield figure(f"{tasks} tasks of two schedulers, a share's distance from equal in %", off,

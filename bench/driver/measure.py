@@ -1,5 +1,6 @@
 """Runs the programs in turns and collects what they print."""
 
+import math
 import os
 import random
 import resource
@@ -9,6 +10,8 @@ import time
 from collections import defaultdict
 
 from driver import memory
+from driver.peers import BY_KEY
+from driver.questions import WORK_NS
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CPUS = os.sched_getaffinity(0)
@@ -19,6 +22,10 @@ CPUS = os.sched_getaffinity(0)
 TOO_BUSY = 0.05
 ENOUGH = 3
 REPEATS = 0.5
+
+# Two processors are near each other if a word that both spin on goes from the one to the other within
+# so many nanoseconds.
+NEAR_NS = WORK_NS
 
 
 class Failed(Exception):
@@ -71,6 +78,19 @@ def is_disturbed(answer):
     return answer["others"] > TOO_BUSY
 
 
+def is_any(_answer):
+    return True
+
+
+def is_near(answer):
+    """Before and after the run; not if that was not looked at, as with one processor."""
+    return answer.get("word_most_ns", math.inf) <= NEAR_NS
+
+
+def is_far(answer):
+    return answer.get("word_least_ns", 0) > NEAR_NS
+
+
 class Samples:
     """All answers of one peer in one case."""
 
@@ -85,8 +105,9 @@ class Samples:
     def values(self, key):
         return [answer[key] for answer in self.counted() if key in answer]
 
-    def by_turn(self, key):
-        return {answer["turn"]: answer[key] for answer in self.counted() if key in answer}
+    def by_turn(self, key, which):
+        return {answer["turn"]: answer[key] for answer in self.counted()
+                if key in answer and which(answer)}
 
     def median(self, key):
         values = self.values(key)
@@ -142,6 +163,20 @@ class Session:
     def may_repeat(self, seconds):
         return self.repeat_seconds + seconds <= self.seconds * REPEATS
 
+    def word_ns(self, case):
+        """What a word takes now from one of the case's processors to the other."""
+        command = self.programs.command(BY_KEY["spin"], "handoff")
+        return run(command + ["seconds=0.004", "cpus=%d,%d" % case.cpus], case.cpus)["ns"]
+
+    def placed_run(self, command, case):
+        """One run; if that matters, with how near the processors were just before and just after."""
+        if not case.across or len(case.cpus) < 2:
+            return watched_run(command, case)
+        before = self.word_ns(case)
+        answer = watched_run(command, case)
+        both = before, self.word_ns(case)
+        return answer | {"word_least_ns": min(both), "word_most_ns": max(both)}
+
     def take(self, sample, case, peer, turn, seconds, tries_left):
         """Adds one answer; how many tries are left."""
         command = self.programs.command(peer, case.question)
@@ -150,12 +185,12 @@ class Session:
         if sample.error:
             return tries_left
         try:
-            answer = watched_run(command, case)
+            answer = self.placed_run(command, case)
             self.seconds += answer["took"]
             while is_disturbed(answer) and tries_left > 0 and self.may_repeat(answer["took"]):
                 tries_left -= 1
                 self.repeated += 1
-                answer = watched_run(command, case)
+                answer = self.placed_run(command, case)
                 self.repeat_seconds += answer["took"]
         except Failed as error:
             sample.error = str(error)

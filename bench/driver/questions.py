@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from driver.peers import THREADS
 
+# What the work in a critical section takes.
+WORK_NS = 100
+
 
 @dataclass(frozen=True)
 class Case:
@@ -16,6 +19,7 @@ class Case:
     admits: object = lambda peer: True
     left_out: str = ""                      # why those who are not admitted are left out
     memory: int = 0                         # bytes that are to be at hand before each run
+    across: bool = False                    # it matters how near two processors are to each other
 
 
 QUESTIONS = ("pair", "contended", "handoff", "waiters", "switch", "pingpong", "tasks", "gather",
@@ -139,7 +143,7 @@ def schedulers_cases(rounds):
                  f"{t} tasks of two schedulers in two threads over 1 permit",
                  {"threads": t, "permits": 1, "rounds": rounds, "workers": 2}, two_cores(),
                  admits=lambda peer, t=t: t == 2 or not peer.floor,
-                 left_out="it has one task in each thread")
+                 left_out="it has one task in each thread", across=True)
             for t in (2, 4, 8)]
 
 
