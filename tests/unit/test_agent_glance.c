@@ -125,13 +125,10 @@ static int start_near(void **state)
 
 static int stop(void **state)
 {
-	int fd = listener.fd;
-
 	(void)state;
 	is_asker = false;
-	weir__agent_unwatch(agent, &listener);
 	weir__agent_stop(agent);
-	close(fd);
+	close(listener.fd);
 	close(other_end);
 	return 0;
 }

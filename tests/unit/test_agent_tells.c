@@ -118,14 +118,11 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	int fd = listener.fd;
-
 	(void)state;
 	for (int i = 0; i < WEIR__ROOMS; i++)
 		assert_int_equal(agent->rooms[i].taken, 0);
-	weir__agent_unwatch(agent, &listener);
 	weir__agent_stop(agent);
-	close(fd);
+	close(listener.fd);
 	close(other_end);
 	return 0;
 }
