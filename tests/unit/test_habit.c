@@ -71,10 +71,13 @@ TEST(the_whole_is_tried_once_in_a_while)
 	assert_int_equal(whole, 3);
 }
 
+/* In the end: whoever is kept from its processor for too long meanwhile tries again. */
 TEST(a_wake_up_is_measured)
 {
 	assert_int_equal(weir__wake_ticks(), 0);
-	assert_true(wake_up(WEIR_MS) < UINT64_MAX);
+	do {
+		assert_true(wake_up(WEIR_MS) < UINT64_MAX);
+	} while (weir__wake_ticks() == 0);
 	assert_true(weir__ticks_to_time(weir__wake_ticks()) >= WEIR_MS / 2);
 }
 
@@ -95,7 +98,7 @@ TEST(what_takes_too_long_is_no_measure)
 	assert_true(weir__wake_ticks() == before);
 }
 
-/* In the end: whoever is kept from its processor meanwhile tries again. */
+/* In the end, too. */
 TEST(a_watch_of_full_length_lasts_for_two_wake_ups)
 {
 	be_slow_to_wake();
