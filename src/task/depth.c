@@ -53,7 +53,7 @@ void weir__depth_look(struct weir__task *task, bool ended)
 	struct weir__sched *sched = task->sched;
 	struct weir__site *site = site_of(sched, task->site);
 	char *low = (char *)weir__stack_low(&sched->stacks, task->stack);
-	char *top = task->stack - weir__stack_colour(&sched->stacks, task->stack);
+	char *top = task->stack - stack_colour(&sched->stacks, task->stack);
 	volatile uint64_t *used;
 	size_t depth;
 

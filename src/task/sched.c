@@ -104,11 +104,6 @@ static inline struct weir__task *take_ready(struct weir__sched *sched, bool roun
 	return task;
 }
 
-static WEIR__COLD void start_checking(struct weir__fiber *fiber, void *stack, size_t size)
-{
-	fiber_register(fiber, stack, size);
-}
-
 static WEIR__COLD void stop_checking(const struct weir__fiber *fiber)
 {
 	fiber_deregister(fiber);
@@ -136,19 +131,32 @@ WEIR__HOT __attribute__((noinline)) static void bury(struct weir__sched *sched)
 static void task_main(void *arg);
 
 /* Gives a task that is about to run for the first time its stack. */
-WEIR__HOT __attribute__((noinline)) static void begin(struct weir__task *task)
+static inline void begin_on(struct weir__task *task, char *end)
+{
+	const struct weir__stacks *stacks = &task->sched->stacks;
+
+	task->stack = end;
+	fiber_init(&task->fiber, end - stacks->size, stacks->size - stack_colour(stacks, end),
+		   task_main, task);
+}
+
+/* The same where no stack is warm, or where valgrind is to know of it. */
+static WEIR__COLD void begin_oddly(struct weir__task *task)
 {
 	struct weir__stacks *stacks = &task->sched->stacks;
-	char *end = stack_get(stacks);
-	size_t size;
 
-	if (WEIR__UNLIKELY(!end))
-		end = weir__stack_get(stacks);
-	task->stack = end;
-	size = stacks->size - weir__stack_colour(stacks, end);
-	if (WEIR__UNLIKELY(task->sched->on_valgrind))
-		start_checking(&task->fiber, end - stacks->size, size);
-	fiber_init(&task->fiber, end - stacks->size, size, task_main, task);
+	begin_on(task, weir__stack_get(stacks));
+	if (task->sched->on_valgrind)
+		fiber_register(&task->fiber, task->stack - stacks->size,
+			       stacks->size - stack_colour(stacks, task->stack));
+}
+
+static inline void begin(struct weir__sched *sched, struct weir__task *task)
+{
+	if (WEIR__UNLIKELY(sched->stacks.warm_count == 0 || sched->on_valgrind))
+		begin_oddly(task);
+	else
+		begin_on(task, stack_get(&sched->stacks));
 }
 
 static inline bool takes_cancel(const struct weir__task *task)
@@ -182,7 +190,7 @@ static inline int arrive_oddly(struct weir__sched *sched, struct weir__task *tas
 	int outcome = task->outcome;
 
 	if (!task->stack)
-		begin(task);
+		begin(sched, task);
 	arrive(sched, task);
 	task->outcome = 0;
 	if (task->started && !task->stubborn && weir__task_told(task))
@@ -209,15 +217,6 @@ static inline int go(struct weir__sched *sched, struct weir__task *self, struct 
 	return fiber_switch(from, task ? &task->fiber : &sched->loop, result, last);
 }
 
-/* From a task, the same; or the task goes on itself. */
-static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct weir__task *self,
-					      struct weir__task *task)
-{
-	if (task && task == self)
-		return arrive_oddly(sched, task);
-	return go(sched, self, task, false);
-}
-
 /* The same where nothing is to be done but that. */
 static inline int go_straight(struct weir__sched *sched, struct weir__task *self,
 			      struct weir__task *task)
@@ -225,6 +224,27 @@ static inline int go_straight(struct weir__sched *sched, struct weir__task *self
 	fiber_leave(&sched->left, &self->fiber);
 	arrive(sched, task);
 	return fiber_switch(&self->fiber, &task->fiber, 0, false);
+}
+
+/* The same of one that has not run yet. Nothing here needs a deep frame: with very many tasks that
+ * start one after the other it would be one cache line more of each. */
+WEIR__HOT static __attribute__((noinline)) int
+go_new(struct weir__sched *sched, struct weir__task *self, struct weir__task *task)
+{
+	begin(sched, task);
+	task->odd = task->cancelled;
+	return go_straight(sched, self, task);
+}
+
+/* From a task, the same; or the task goes on itself. */
+static __attribute__((noinline)) int go_oddly(struct weir__sched *sched, struct weir__task *self,
+					      struct weir__task *task)
+{
+	if (task && !task->stack)
+		return go_new(sched, self, task);
+	if (task && task == self)
+		return arrive_oddly(sched, task);
+	return go(sched, self, task, false);
 }
 
 /* No task is ready: perhaps one is in a moment, and then it may be this very task. Or a round is
@@ -407,8 +427,7 @@ const struct weir__parker weir__task_parker = {
 
 /* The last thing a task does: ends its future and never returns. Not inline: its frame would be
  * part of the one that every task that waits has below its own. */
-__attribute__((noinline, noreturn)) static void end(struct weir__task *task, int error,
-						    intptr_t value)
+__attribute__((noinline, noreturn)) static void end(struct weir__task *task, int error)
 {
 	struct weir__sched *sched = task->sched;
 	struct weir_future *future = task->future;
@@ -423,7 +442,7 @@ __attribute__((noinline, noreturn)) static void end(struct weir__task *task, int
 	sched->task_count--;
 	if (sched->ended)
 		bury(sched);
-	task->future = weir__future_end_own(future, error, value);
+	task->future = weir__future_end_own(future, error, task->value);
 	sched->ended = task;
 	/* The loop must see the end of what it waits for before anybody else runs. And where stacks
 	 * are measured that is done in the loop, lest it counts as the next task's. */
@@ -433,19 +452,21 @@ __attribute__((noinline, noreturn)) static void end(struct weir__task *task, int
 	__builtin_unreachable();
 }
 
+/* The frame that every task has above its own. It is small, so that one that only waits has it on
+ * the same cache line: what the task returns is in the record, which its end writes to anyway. */
 WEIR__HOT static void task_main(void *arg)
 {
 	struct weir__task *task = arg;
-	struct weir__sched *sched = task->sched;
-	intptr_t value = 0;
 	int error = -ECANCELED;
 
-	fiber_entered(&task->fiber, sched->left);
-	if (sched->ended)
-		bury(sched);
+	fiber_entered(&task->fiber, task->sched->left);
+	if (task->sched->ended)
+		bury(task->sched);
+	arg = task->arg;
+	task->value = 0;
 	if (!task->cancelled) {
 		task->started = true;
-		error = task->fn(task->arg, &value);
+		error = task->fn(arg, &task->value);
 	}
-	end(task, error, value);
+	end(task, error);
 }

@@ -56,7 +56,10 @@ struct weir__task {
 	bool odd; /* there is more to do before it runs: see go_oddly() */
 
 	weir_task_fn *fn;
-	void *arg;
+	union {
+		void *arg;      /* before it runs */
+		intptr_t value; /* then: what it returns */
+	};
 	struct weir__task *older; /* all tasks that have not ended */
 	struct weir__task *newer;
 	struct weir_future *future;

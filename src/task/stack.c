@@ -14,6 +14,10 @@
 
 enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512 };
 
+/* How many stacks beforehand one is fetched, and how many cache lines of it: as many as a new task
+ * writes that does nothing but wait. */
+enum { AHEAD = 8, LINES = 4 };
+
 static const size_t size_most = (size_t)1 << 30;
 
 struct weir__slab {
@@ -33,7 +37,11 @@ int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most
 		return -EINVAL;
 	while (whole < size + WEIR__COLOUR_MOST + weir__page_size())
 		whole *= 2;
-	*stacks = (struct weir__stacks){ .size = whole, .warm_most = warm_most };
+	*stacks = (struct weir__stacks){
+		.size = whole,
+		.colours = WEIR__COLOURS - 1,
+		.warm_most = warm_most,
+	};
 	return 0;
 }
 
@@ -95,11 +103,6 @@ static void *slab_get(struct weir__stacks *stacks, struct weir__slab *slab)
 	return (char *)slab + stacks->size * (index + 1);
 }
 
-WEIR__HOT size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end)
-{
-	return stack_colour(stacks, end);
-}
-
 WEIR__HOT bool weir__stack_promise(struct weir__stacks *stacks)
 {
 	if (WEIR__UNLIKELY(stacks->promised == stacks->room) && !slab_new(stacks))
@@ -108,11 +111,31 @@ WEIR__HOT bool weir__stack_promise(struct weir__stacks *stacks)
 	return true;
 }
 
+static inline const char *lowest_line(const struct weir__stacks *stacks, size_t place)
+{
+	const char *end = stacks->warm[place];
+
+	return end - stack_colour(stacks, end) - 64 * LINES;
+}
+
+/* Before all lines of one, one line of each of several at once: where their pages are must be
+ * looked up in tables that are in memory, too, and a processor does that for several at a time if
+ * it is asked for all of them together. */
+WEIR__HOT void weir__stack_expect(const struct weir__stacks *stacks)
+{
+	size_t count = stacks->warm_count;
+
+	if (count <= 3 * AHEAD)
+		return;
+	if (count % AHEAD == 0)
+		for (size_t i = 0; i < AHEAD; i++)
+			expect_lines(lowest_line(stacks, count - 2 - AHEAD - i), 1);
+	expect_lines(lowest_line(stacks, count - 1 - AHEAD), LINES);
+}
+
 void *weir__stack_get(struct weir__stacks *stacks)
 {
-	void *end = stack_get(stacks);
-
-	return end ? end : slab_get(stacks, stacks->with_room);
+	return stacks->warm_count > 0 ? stack_get(stacks) : slab_get(stacks, stacks->with_room);
 }
 
 static WEIR__COLD bool more_room(struct weir__stacks *stacks)

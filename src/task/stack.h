@@ -8,7 +8,7 @@
  *
  * COLOURS. Every stack ends at a multiple of its size, so the same few of a cache's sets would hold
  * all that is hot. A task therefore begins a few cache lines below the end of its stack, fewer or
- * more by the stack's place; weir__stack_colour says how many bytes. They stay within half a page,
+ * more by the stack's place; stack_colour says how many bytes. They stay within half a page,
  * so that a task that needs little still touches one page only.
  *
  * Memory is touched a page at a time from the top. The stacks given back last are kept as they are,
@@ -27,7 +27,8 @@
 struct weir__slab;
 
 struct weir__stacks {
-	size_t size; /* of one stack with its guard, a power of two */
+	size_t size;      /* of one stack with its guard, a power of two */
+	unsigned colours; /* a power of two, less one */
 	size_t warm_most;
 	size_t warm_count;
 	size_t warm_room;
@@ -56,45 +57,23 @@ enum {
 };
 
 /* How far below its end a stack begins. */
-size_t weir__stack_colour(const struct weir__stacks *stacks, const void *end);
 static inline size_t stack_colour(const struct weir__stacks *stacks, const void *end)
 {
 	unsigned place = (unsigned)((uintptr_t)end >> __builtin_ctzl(stacks->size));
 
-	return place % WEIR__COLOURS * WEIR__COLOUR_STEP;
+	return (place & stacks->colours) * WEIR__COLOUR_STEP;
 }
 
-/* The short ways of get and put: a stack that is warm, or NULL; whether it could be kept warm. They
- * run on the stack of another task, whose deepest frames they would be: inline they need none.
- *
- * While a stack is given out, another is fetched whose turn is a little later: so many lines of it
- * as a new task writes that does nothing but wait. And before that one line of each of several at
- * once: where their pages are must be looked up in tables that are in memory, too, and a processor
- * does that for several at a time if it is asked for all of them together. */
-enum { WEIR__STACK_AHEAD = 8, WEIR__STACK_LINES = 6 };
+/* While a stack is given out, others are fetched whose turn is a little later. */
+void weir__stack_expect(const struct weir__stacks *stacks);
 
-static inline const char *stack_top(const struct weir__stacks *stacks, size_t place)
-{
-	const char *end = stacks->warm[place];
-
-	return end - stack_colour(stacks, end) - 64 * WEIR__STACK_LINES;
-}
-
+/* The short ways of get and put: one of those that are warm, of which there must be one; whether it
+ * could be kept warm. They run on the stack of another task, whose deepest frames they would be:
+ * inline they need none. */
 static inline void *stack_get(struct weir__stacks *stacks)
 {
-	size_t count = stacks->warm_count;
-
-	if (WEIR__UNLIKELY(count == 0))
-		return NULL;
-	if (count > 3 * WEIR__STACK_AHEAD) {
-		if (count % WEIR__STACK_AHEAD == 0)
-			for (size_t i = 0; i < WEIR__STACK_AHEAD; i++)
-				expect_lines(stack_top(stacks, count - 2 - WEIR__STACK_AHEAD - i),
-					     1);
-		expect_lines(stack_top(stacks, count - 1 - WEIR__STACK_AHEAD), WEIR__STACK_LINES);
-	}
-	stacks->warm_count = count - 1;
-	return stacks->warm[count - 1];
+	weir__stack_expect(stacks);
+	return stacks->warm[--stacks->warm_count];
 }
 
 static inline bool stack_put(struct weir__stacks *stacks, void *end)

@@ -85,7 +85,7 @@ TEST(a_stack_is_as_large_as_was_asked_for)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		struct weir__stacks stacks = pool(sizes[i], 0);
 		char *end = get(&stacks);
-		char *top = end - weir__stack_colour(&stacks, end);
+		char *top = end - stack_colour(&stacks, end);
 		size_t usable = weir__stack_usable(&stacks);
 
 		assert_true(usable >= sizes[i]);
