@@ -1,9 +1,9 @@
 /* weir/sem.h - the semaphore: `limit` permits and one FIFO queue of those who wait for them.
  *
  * WHAT IT IS
- *     A counting semaphore for threads and for callers with an event loop of their own, all in
- *     one queue. A request takes n permits at once, its weight. A mutex is a semaphore of one
- *     permit; a connection pool is one of as many permits as connections.
+ *     A counting semaphore for threads, for tasks and for callers with an event loop of their
+ *     own, all in one queue. A request takes n permits at once, its weight. A mutex is a semaphore
+ *     of one permit; a connection pool is one of as many permits as connections.
  *
  *         static struct weir_sem slots = WEIR_SEM_INIT(3);
  *
@@ -29,12 +29,13 @@
  *     P9  Deadlines are on the monotonic clock and are never early.
  *
  * WHO MAY CALL
- *     Any thread. weir_sem_release may be called from a signal handler, even one that interrupted
- *     a call on the same semaphore; the functions of async waiters it grants then run in that
- *     handler, and perhaps those that the interrupted thread was about to call. Nothing else
- *     here may. No call is a cancellation point of pthread_cancel. A semaphore belongs to one
+ *     Any thread, any task. weir_sem_release may be called from a signal handler, even one that
+ *     interrupted a call on the same semaphore; the functions of async waiters it grants then run
+ *     in that handler, and perhaps those that the interrupted thread was about to call. Nothing
+ *     else here may. No call is a cancellation point of pthread_cancel. A semaphore belongs to one
  *     process: after fork() in a process with several threads the child must not use it. A thread
- *     that ends while it holds permits does not give them back.
+ *     or a task that ends while it holds permits, however it ends, does not give them back:
+ *     WEIR_HOLD does, on every way out of its block.
  *
  * MEMORY ORDER
  *     What a thread wrote before a release is visible to whoever acquires a permit after it.
@@ -170,7 +171,7 @@ struct weir_sem_stats {
 	uint32_t owed;    /* held above the limit, after a shrink */
 	uint32_t waiting; /* in the queue now */
 	uint32_t timed_out;
-	uint32_t cancelled;
+	uint32_t cancelled; /* or told of a deadlock */
 	bool closed;
 	uint64_t granted_after_wait; /* requests that were queued and then granted */
 	weir_time wait_total;        /* nanoseconds those spent in the queue, together ... */

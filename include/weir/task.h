@@ -55,7 +55,9 @@
  *     moment goes to the next in line. Between weir_shield(true) and weir_shield(false) it is held
  *     back. A task's children are not cancelled with it, nor do they end with it. When the root has
  *     returned, what is left is cancelled, and every call that waits returns -ECANCELED from then
- *     on: a loop that ignores it would never end, and weir_run with it.
+ *     on: a loop that ignores it would never end, and weir_run with it. A cancel from another
+ *     thread reaches the task when its scheduler next looks at what others left, at the latest
+ *     after some hundred turns of its tasks.
  *
  * STACKS
  *     do not grow. Below each lies a page that nobody may touch, so that a task that needs more
@@ -127,12 +129,19 @@ struct weir_poller {
 /* What weir_run may be told; all zero is the default. */
 struct weir_run_config {
 	enum weir_clock clock;
-	size_t stack_size;  /* bytes for each task at least; 0: 58 KiB */
+	size_t stack_size;  /* bytes for each task at least, 1 GiB at most; 0: 58 KiB */
 	size_t stack_cache; /* how many stacks of ended tasks to keep warm; 0: 1024 */
 	/* Receives the report of a deadlock, a text of several lines, before the waits fail; NULL:
 	 * none. It is not in a task, and with a virtual clock it must not wait. */
 	void (*deadlock)(const char *report, void *arg);
 	void *deadlock_arg;
+	/* Receives such a text when no task has run for `stall_after`, on the real clock, while one
+	 * at least waits for something other than its time: a reply that is late, a thread that
+	 * holds a permit for long. Once, until a task has run again; the waits go on. It is not in
+	 * a task. Both or neither. */
+	void (*stalled)(const char *report, void *arg);
+	void *stalled_arg;
+	weir_time stall_after;
 	/* Nobody outside wakes these tasks, though the process has other threads: see -EDEADLK. */
 	bool alone;
 	/* Leaves SIGSEGV and SIGBUS alone: see STACKS above. */
@@ -196,14 +205,15 @@ WEIR_API int weir_gather(struct weir_future **futures, size_t n, weir_time deadl
 
 /* Waits for the first of n to end, by value or by error, and returns its result and in *winner
  * which one it was (both may be NULL); the others go on. If several have ended, the one that ended
- * first. As weir_wait; -EINVAL also when n is 0 or one is NULL; -ENOMEM. */
+ * first. As weir_wait; -EINVAL also when n is 0 or one is NULL; -ENOMEM. In both, who is waited for
+ * is what the array holds when the call begins. */
 WEIR_API int weir_race(struct weir_future **futures, size_t n, weir_time deadline, size_t *winner,
 		       intptr_t *value);
 
-/* Cancels a task, from any thread: see CANCELLATION above. One that has not started never will, and
- * ends with -ECANCELED. A promise ends with -ECANCELED. Cancelling what has ended, or a second
- * time before the first was delivered, does nothing; a task may cancel itself.
- * 0; -EINVAL for NULL. */
+/* Cancels a task, from any thread: see CANCELLATION above. One that has not started when that
+ * reaches it never will, and ends with -ECANCELED. A promise ends with -ECANCELED. Cancelling what
+ * has ended, or a second time before the first was delivered, does nothing; a task may cancel
+ * itself. 0; -EINVAL for NULL. */
 WEIR_API int weir_cancel(struct weir_future *future);
 
 /* Whether the calling task has ever been cancelled, told or not, be it by the end of the root;
@@ -229,12 +239,12 @@ WEIR_API int weir_task_name(const char *name);
 /* Prints every task of the calling thread's scheduler: its name, where it was spawned, what it
  * waits for and, on the real clock, for how long; then what they wait for, with all who wait for it
  * and who holds it (of a semaphore: if weir_sem_init_traced made it). From a task. 0; -EINVAL; -EIO
- * when the stream has had an error. */
+ * when the stream has had an error; what it buffers is written. */
 WEIR_API int weir_sched_dump(FILE *stream);
 
 /* How deep the stacks of the tasks that were spawned at one place went, if config.measure_stacks is
  * set: the figure to choose config.stack_size by. It is the lowest word that was left other than
- * zero, so a little more may have been used. */
+ * zero, so a little more may have been used; and pages that were swapped out count as unused. */
 struct weir_stack_use {
 	const void *site; /* where weir_spawn, or weir_run, returns to */
 	size_t size;      /* what each stack has at least */

@@ -1,9 +1,8 @@
 /* base: the words of a signal handler. */
 #include "base/fault.h"
+#include "base/place.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <unistd.h>
 
 static void add(struct weir__cry *cry, char c)
@@ -38,21 +37,13 @@ void weir__cry_number(struct weir__cry *cry, uint64_t number)
 
 void weir__cry_place(struct weir__cry *cry, const void *place)
 {
-	uint64_t offset = (uintptr_t)place;
+	const char *file;
+	uintptr_t offset = weir__place_in_file(place, &file);
 
-	/* dladdr would know the function, but it takes a lock, which the faulting thread may have.
-	 * This one takes none. */
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-	struct dl_find_object found;
-
-	if (_dl_find_object((void *)(uintptr_t)place, &found) == 0) {
-		const char *name = found.dlfo_link_map->l_name;
-
-		weir__cry_text(cry, name && *name ? name : "the program");
+	if (file) {
+		weir__cry_text(cry, file);
 		weir__cry_text(cry, "+");
-		offset -= found.dlfo_link_map->l_addr;
 	}
-#endif
 	weir__cry_text(cry, "0x");
 	add_digits(cry, offset, 16);
 }

@@ -1,11 +1,10 @@
 /* base: stdio. Nothing is printed but where a caller asked for it. */
 #include "base/print.h"
 
-#include <dlfcn.h>
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "base/alloc.h"
 
 void weir__print(FILE *stream, const char *format, ...)
 {
@@ -20,7 +19,11 @@ void weir__print(FILE *stream, const char *format, ...)
 
 bool weir__print_failed(FILE *stream)
 {
-	return ferror(stream) != 0;
+	int its_errno = errno;
+	bool failed = fflush(stream) != 0 || ferror(stream) != 0;
+
+	errno = its_errno;
+	return failed;
 }
 
 void weir__format(char *text, size_t size, const char *format, ...)
@@ -66,20 +69,6 @@ char *weir__print_number(char *end, int64_t number)
 	if (number < 0)
 		*--end = '-';
 	return end;
-}
-
-void weir__print_place(FILE *stream, void *place)
-{
-	Dl_info info;
-
-	if (!dladdr(place, &info))
-		weir__print(stream, "%p", place);
-	else if (info.dli_sname)
-		weir__print(stream, "%s+0x%tx", info.dli_sname,
-			    (char *)place - (char *)info.dli_saddr);
-	else
-		weir__print(stream, "%s+0x%tx", info.dli_fname,
-			    (char *)place - (char *)info.dli_fbase);
 }
 
 FILE *weir__text_open(struct weir__text *text)

@@ -10,7 +10,7 @@
 /* Leaves errno alone. */
 __attribute__((format(printf, 2, 3))) void weir__print(FILE *stream, const char *format, ...);
 
-/* Whether something could not be printed to it. */
+/* Whether something could not be printed to it; what is still in its buffer is printed first. */
 bool weir__print_failed(FILE *stream);
 
 /* Into an array; what does not fit is cut off. */
@@ -25,9 +25,6 @@ __attribute__((format(printf, 1, 2))) char *weir__format_new(const char *format,
 /* Of a number in decimal, the last digit before `end`, where there is room for 20 characters: the
  * first of them. For numbers that are written often; weir__format takes ten times as long. */
 char *weir__print_number(char *end, int64_t number);
-
-/* The place of an instruction: its function, or else its file, and how far into it. */
-void weir__print_place(FILE *stream, void *place);
 
 /* A stream into memory, and its text when it is closed, to be freed with weir__text_free. NULL when
  * there is no memory. */

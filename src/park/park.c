@@ -7,8 +7,12 @@ WEIR__TLS struct weir__parks_as weir__parks_as;
 
 void weir__parker_set(const struct weir__parker *parker, void *self)
 {
-	weir__parks_as.parker = parker;
+	/* A signal handler in between finds a thread, and never a task that is not there. */
+	WEIR__POKE(&weir__parks_as.parker, NULL);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	weir__parks_as.self = self;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	WEIR__POKE(&weir__parks_as.parker, parker);
 }
 
 void weir__park_ticks_set(const uint64_t *ticks)

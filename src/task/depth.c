@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/pages.h"
+#include "base/place.h"
 #include "base/print.h"
 
 #include <inttypes.h>

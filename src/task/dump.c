@@ -2,6 +2,7 @@
 #include "task/dump.h"
 
 #include "base/clock.h"
+#include "base/place.h"
 #include "base/print.h"
 #include "task/depth.h"
 #include "task/waits.h"

@@ -25,6 +25,8 @@ static void sleep_until(struct weir__sched *sched, weir_time deadline)
 
 	if (!WEIR__CAS(&sched->inbox, &found, &sched->marker, __ATOMIC_RELAXED))
 		return;
+	if (sched->stalls_at > 0 && sched->stalls_at < deadline)
+		deadline = sched->stalls_at;
 	if (poller) {
 		poller->wait(poller, sched->bell.fd, deadline);
 		deadline = 0;
@@ -73,6 +75,21 @@ static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer
 	return found;
 }
 
+/* Whether it was just said that the scheduler has stood still for long, which is said once until a
+ * task has run. */
+static bool stalls(struct weir__sched *sched)
+{
+	if (!sched->config->stalled)
+		return false;
+	if (sched->stalls_at == 0)
+		sched->stalls_at = weir_after(sched->config->stall_after);
+	if (weir_now() < sched->stalls_at)
+		return false;
+	sched->stalls_at = WEIR_NEVER;
+	weir__sched_stalled(sched);
+	return true;
+}
+
 static void idle(struct weir__sched *sched)
 {
 	struct weir__heap_node *first = sched->timers.first;
@@ -84,6 +101,8 @@ static void idle(struct weir__sched *sched)
 		sched->virtual_now = first->time;
 		return;
 	}
+	if (stalls(sched))
+		return;
 	if (!sched_has_events(sched) && ((spins && weir__inbox_spin(sched)) || yield(sched, first)))
 		return;
 	if (first) {
@@ -106,10 +125,12 @@ void weir__sched_run(struct weir__sched *sched, const struct weir_future *until)
 			sched->config->poller->wait(sched->config->poller, -1, 0);
 		(void)weir__inbox_look(sched);
 		fire_timers(sched);
-		if (weir__sched_run_one(sched))
-			sched->doze = doze_least;
-		else
+		if (!weir__sched_run_one(sched)) {
 			idle(sched);
+		} else {
+			sched->doze = doze_least;
+			sched->stalls_at = 0;
+		}
 	}
 	weir__clock_set(NULL);
 	weir__sched_install(NULL);

@@ -10,15 +10,16 @@ static size_t past_stack_of(const struct weir__task *task, const void *address)
 }
 
 /* Whose stack `address` is below; or NULL. One that is about to wait runs no more, for all that is
- * known, but is still on its stack. Then all are looked at: `older` always leads to the next. */
+ * known: the next one does, or none. But it is still on its stack. So if it is anybody's, all are
+ * looked at: `older` always leads to the next. */
 static const struct weir__task *whose(const void *address)
 {
 	const struct weir__sched *sched = weir__sched_here();
 	const struct weir__task *task = weir__task_here();
 
-	if (task)
-		return past_stack_of(task, address) > 0 ? task : NULL;
-	task = sched ? sched->newest : NULL;
+	if (task && past_stack_of(task, address) > 0)
+		return task;
+	task = sched && weir__stacks_contain(&sched->stacks, address) ? sched->newest : NULL;
 	while (task && past_stack_of(task, address) == 0)
 		task = task->older;
 	return task;

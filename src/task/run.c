@@ -107,6 +107,9 @@ static int run(weir_task_fn *root, void *arg, const struct weir_run_config *conf
 		return -EINVAL;
 	if (config->poller && (!config->poller->wait || config->clock == WEIR_CLOCK_VIRTUAL))
 		return -EINVAL;
+	if (config->stalled ? config->stall_after <= 0 || config->clock == WEIR_CLOCK_VIRTUAL :
+			      config->stall_after != 0)
+		return -EINVAL;
 	error = weir__stacks_init(&sched.stacks,
 				  config->stack_size ? config->stack_size : STACK_SIZE,
 				  config->stack_cache ? config->stack_cache : STACK_CACHE);
@@ -176,10 +179,17 @@ int weir_shield(bool on)
 static void describe_sleep(const void *object, char *text, size_t size)
 {
 	(void)object;
-	weir__format(text, size, "its time");
+	weir__format(text, size, "the end of its sleep");
+}
+
+static void describe_endless_sleep(const void *object, char *text, size_t size)
+{
+	(void)object;
+	weir__format(text, size, "the end of a sleep without end");
 }
 
 static const struct weir__kind sleep_kind = { .describe = describe_sleep };
+static const struct weir__kind endless_sleep_kind = { .describe = describe_endless_sleep };
 
 int weir_sleep_until(weir_time time)
 {
@@ -187,7 +197,7 @@ int weir_sleep_until(weir_time time)
 	int result;
 
 	weir__parking_init(&parking);
-	parking.kind = &sleep_kind;
+	parking.kind = time == WEIR_NEVER ? &endless_sleep_kind : &sleep_kind;
 	result = weir__park(&parking, time, WEIR__SLEEP);
 	return result == -ETIMEDOUT ? 0 : result;
 }

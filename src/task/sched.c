@@ -9,7 +9,7 @@
 #include <errno.h>
 
 /* Tasks that are ready run this often before the loop looks at timers and other threads, and so do
- * those that were watched for. */
+ * those that were watched for; each of the two is counted for itself. */
 enum { TURNS_A_ROUND = 64 };
 
 /* With more tasks than MANY a cache does not hold them all. Then what a task needs is fetched while
@@ -257,7 +257,7 @@ WEIR__HOT static __attribute__((noinline)) int go_idle(struct weir__sched *sched
 	if (ready_empty(&sched->ready) && ++sched->watches % TURNS_A_ROUND != 0) {
 		next = weir__sched_watch(sched, self);
 		if (!next)
-			next = take_ready(sched, false);
+			next = take_ready(sched, true);
 	}
 	if (!next || next->odd)
 		return go_oddly(sched, self, next);

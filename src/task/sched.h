@@ -103,7 +103,8 @@ struct weir__sched {
 	bool on_valgrind;
 	bool closing; /* the root has returned: every wait ends with -ECANCELED */
 
-	weir_time doze; /* how long the next sleep without a deadline is */
+	weir_time doze;      /* how long the next sleep without a deadline is */
+	weir_time stalls_at; /* when it will have stood still for long; 0: it does not */
 	struct weir__habit spinning;
 	struct weir__habit yielding;
 	bool watched;       /* the inbox, in vain, since the last task waited */
@@ -194,6 +195,9 @@ void weir__sched_settle(struct weir__sched *sched);
 /* Nothing is ready and no timer runs. Ends all waits if nobody is left who could; whether it did.
  */
 bool weir__sched_stuck(struct weir__sched *sched);
+
+/* No task has run for config->stall_after: says so, if any waits for more than its time. */
+void weir__sched_stalled(struct weir__sched *sched);
 
 /* What every scheduler's `parker` is. */
 extern const struct weir__parker weir__task_parker;

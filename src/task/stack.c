@@ -12,7 +12,7 @@
 #include <string.h>
 #include <weir/base.h>
 
-enum { SLAB_STACKS = 512, WARM_ROOM_LEAST = 512 };
+enum { SLAB_MOST = 512, SLAB_LEAST = 2, WARM_ROOM_LEAST = 512 };
 
 /* How many stacks beforehand one is fetched, and how many cache lines of it: as many as a new task
  * writes that does nothing but wait. */
@@ -23,10 +23,10 @@ static const size_t size_most = (size_t)1 << 30;
 struct weir__slab {
 	struct weir__slab *next;
 	struct weir__slab *next_with_room;
-	unsigned used;       /* stacks from here on have never been given out */
-	unsigned mappings;   /* of their guards */
-	unsigned cold_count; /* of the others, those that are free and hold no memory, */
-	uint64_t cold[SLAB_STACKS / 64]; /* one bit each */
+	unsigned used;                 /* stacks from here on have never been given out */
+	unsigned mappings;             /* of their guards */
+	unsigned cold_count;           /* of the others, those that are free and hold no memory, */
+	uint64_t cold[SLAB_MOST / 64]; /* one bit each */
 };
 
 int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most)
@@ -39,10 +39,16 @@ int weir__stacks_init(struct weir__stacks *stacks, size_t size, size_t warm_most
 		whole *= 2;
 	*stacks = (struct weir__stacks){
 		.size = whole,
+		.slab_stacks = SLAB_MOST,
 		.colours = WEIR__COLOURS - 1,
 		.warm_most = warm_most,
 	};
 	return 0;
+}
+
+static size_t slab_size(const struct weir__stacks *stacks)
+{
+	return stacks->size * stacks->slab_stacks;
 }
 
 void weir__stacks_done(struct weir__stacks *stacks)
@@ -52,21 +58,26 @@ void weir__stacks_done(struct weir__stacks *stacks)
 	for (struct weir__slab *slab = stacks->slabs; slab; slab = next) {
 		next = slab->next;
 		weir__page_guards_gone(slab->mappings);
-		weir__pages_unmap(slab, stacks->size * SLAB_STACKS);
+		weir__pages_unmap(slab, slab_size(stacks));
 	}
 	stacks->slabs = NULL;
 	weir__free(stacks->warm);
 	stacks->warm = NULL;
 }
 
+/* Where a process may not have so many addresses, the first slab is smaller, and then all are. */
 static struct weir__slab *slab_new(struct weir__stacks *stacks)
 {
-	struct weir__slab *slab = weir__pages_map(stacks->size * SLAB_STACKS);
+	struct weir__slab *slab = weir__pages_map(slab_size(stacks));
 
+	while (!slab && !stacks->slabs && stacks->slab_stacks > SLAB_LEAST) {
+		stacks->slab_stacks /= 2;
+		slab = weir__pages_map(slab_size(stacks));
+	}
 	if (!slab)
 		return NULL;
 	slab->used = 1;
-	stacks->room += SLAB_STACKS - 1;
+	stacks->room += stacks->slab_stacks - 1;
 	slab->next = stacks->slabs;
 	stacks->slabs = slab;
 	slab->next_with_room = stacks->with_room;
@@ -98,7 +109,7 @@ static void *slab_get(struct weir__stacks *stacks, struct weir__slab *slab)
 		if (weir__page_guard((char *)slab + stacks->size * index))
 			slab->mappings++;
 	}
-	if (slab->used == SLAB_STACKS && slab->cold_count == 0)
+	if (slab->used == stacks->slab_stacks && slab->cold_count == 0)
 		stacks->with_room = slab->next_with_room;
 	return (char *)slab + stacks->size * (index + 1);
 }
@@ -175,9 +186,9 @@ void weir__stack_put(struct weir__stacks *stacks, void *end)
 	if (!weir__pages_discard(stack + weir__page_size(), stacks->size - weir__page_size()) &&
 	    keep_warm(stacks, end))
 		return;
-	slab = (struct weir__slab *)((uintptr_t)stack & ~(stacks->size * SLAB_STACKS - 1));
+	slab = (struct weir__slab *)((uintptr_t)stack & ~(slab_size(stacks) - 1));
 	index = (unsigned)((size_t)(stack - (char *)slab) / stacks->size);
-	if (slab->used == SLAB_STACKS && slab->cold_count == 0) {
+	if (slab->used == stacks->slab_stacks && slab->cold_count == 0) {
 		slab->next_with_room = stacks->with_room;
 		stacks->with_room = slab;
 	}
@@ -202,4 +213,13 @@ size_t weir__stack_past(const struct weir__stacks *stacks, const void *end, cons
 
 	return (uintptr_t)address >= guard && (uintptr_t)address < low ? low - (uintptr_t)address :
 									 0;
+}
+
+bool weir__stacks_contain(const struct weir__stacks *stacks, const void *address)
+{
+	const struct weir__slab *slab = stacks->slabs;
+
+	while (slab && (uintptr_t)address - (uintptr_t)slab >= slab_size(stacks))
+		slab = slab->next;
+	return slab != NULL;
 }

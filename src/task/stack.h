@@ -27,8 +27,9 @@
 struct weir__slab;
 
 struct weir__stacks {
-	size_t size;      /* of one stack with its guard, a power of two */
-	unsigned colours; /* a power of two, less one */
+	size_t size;          /* of one stack with its guard, a power of two */
+	unsigned slab_stacks; /* so many places has a slab, a power of two */
+	unsigned colours;     /* a power of two, less one */
 	size_t warm_most;
 	size_t warm_count;
 	size_t warm_room;
@@ -94,6 +95,9 @@ size_t weir__stack_usable(const struct weir__stacks *stacks);
 /* How far `address` is below the stack that ends at `end`, if it is in the page that faults; 0
  * otherwise. A signal handler may ask. */
 size_t weir__stack_past(const struct weir__stacks *stacks, const void *end, const void *address);
+
+/* Whether `address` is among the stacks, guards included. A signal handler may ask. */
+bool weir__stacks_contain(const struct weir__stacks *stacks, const void *address);
 
 /* The lowest byte of the stack that may be used. */
 void *weir__stack_low(const struct weir__stacks *stacks, void *end);

@@ -1,4 +1,4 @@
-/* task: noticing that nothing can happen any more.
+/* task: noticing that nothing can happen any more, or that nothing has happened for long.
  *
  * Tasks may be woken by other threads, through semaphores and promises, and nobody can know what
  * those will do. So the alarm is raised only when there are none: in a process of one thread, or
@@ -11,35 +11,63 @@
 #include <errno.h>
 
 /* NULL: there is no memory for it. */
-static const char *write_report(struct weir__sched *sched, struct weir__text *text)
+static const char *write_report(struct weir__sched *sched, struct weir__text *text,
+				const char *heading)
 {
 	FILE *stream = weir__text_open(text);
 
 	if (!stream)
 		return NULL;
-	if (sched->task_count == 1)
-		weir__print(stream,
-			    "deadlock: the only task waits and nobody is left to wake it:\n");
-	else
-		weir__print(stream,
-			    "deadlock: all %zu tasks wait and nobody is left to wake them:\n",
-			    sched->task_count);
+	weir__print(stream, "%s:\n", heading);
 	weir__sched_print(stream, sched);
 	return weir__text_close(text);
 }
 
-static void report(struct weir__sched *sched)
+/* Without memory, the heading alone. */
+static void report(struct weir__sched *sched, void (*receive)(const char *report, void *arg),
+		   void *arg, const char *heading)
+{
+	struct weir__text text;
+	const char *words = write_report(sched, &text, heading);
+
+	receive(words ? words : heading, arg);
+	weir__text_free(&text);
+}
+
+static void report_deadlock(struct weir__sched *sched)
 {
 	const struct weir_run_config *config = sched->config;
-	struct weir__text text;
-	const char *words;
+	char heading[96] = "deadlock: the only task waits and nobody is left to wake it";
 
 	if (!config->deadlock)
 		return;
-	words = write_report(sched, &text);
-	config->deadlock(words ? words : "deadlock, and no memory to say of whom\n",
-			 config->deadlock_arg);
-	weir__text_free(&text);
+	if (sched->task_count > 1)
+		weir__format(heading, sizeof(heading),
+			     "deadlock: all %zu tasks wait and nobody is left to wake them",
+			     sched->task_count);
+	report(sched, config->deadlock, config->deadlock_arg, heading);
+}
+
+/* Whether somebody waits for more than its time. */
+static bool anybody_waits(const struct weir__sched *sched)
+{
+	const struct weir__task *task = sched->newest;
+
+	while (task && !(task->parking && task->parking->object))
+		task = task->older;
+	return task != NULL;
+}
+
+void weir__sched_stalled(struct weir__sched *sched)
+{
+	const struct weir_run_config *config = sched->config;
+	char heading[96];
+
+	if (!anybody_waits(sched))
+		return;
+	weir__format(heading, sizeof(heading), "stalled: no task has run for %.3f ms",
+		     (double)config->stall_after / WEIR_MS);
+	report(sched, config->stalled, config->stalled_arg, heading);
 }
 
 static bool follows(const struct weir__task *task)
@@ -69,7 +97,7 @@ bool weir__sched_stuck(struct weir__sched *sched)
 	/* The last other thread may have left a message before it went. */
 	if (WEIR__LOAD(&sched->inbox, __ATOMIC_RELAXED))
 		return false;
-	report(sched);
+	report_deadlock(sched);
 	/* Whoever waits for tasks that are stuck themselves hears from them, if they are told. */
 	return tell(sched, false) || tell(sched, true);
 }

@@ -5,7 +5,8 @@
  * are left, and since reports are made under the future's lock, none is under way after that.
  *
  * Whoever waits has a handle of its own until it has read the result: others may drop theirs, down
- * to the last, while it waits. */
+ * to the last, while it waits. For the same reason it has its own list of them: what the caller's
+ * array holds meanwhile is the caller's affair. */
 #include "base/alloc.h"
 #include "base/print.h"
 #include "task/future.h"
@@ -176,18 +177,6 @@ static bool any_may_end(const void *object)
 static const struct weir__kind one_kind = { .describe = describe_one, .follows = may_end };
 static const struct weir__kind many_kind = { .describe = describe_many, .follows = any_may_end };
 
-static void hold(struct weir_future **futures, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		(void)weir_future_ref(futures[i]);
-}
-
-static void let_go(struct weir_future **futures, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		weir_future_unref(futures[i]);
-}
-
 static int park_for(struct wait *wait, struct entry *entries, weir_time deadline)
 {
 	struct weir_future **futures = wait->futures;
@@ -216,35 +205,59 @@ static int park_for(struct wait *wait, struct entry *entries, weir_time deadline
 
 /* What a wait came to. */
 struct decision {
-	struct weir_future *by; /* the one that decided; NULL: all have ended well */
-	bool held;              /* the futures, to be let go when the results have been read */
+	struct weir_future *by;       /* the one that decided; NULL: all have ended well */
+	struct weir_future **futures; /* the caller's array; once it had to wait, what was in it */
+	struct weir_future *one;
+	struct entry *memory; /* for entries and futures, if there are several */
+	bool held;            /* the futures, until the results have been read */
 };
+
+/* Takes a handle of each. Its entries, or NULL: no memory for them. */
+static struct entry *hold(struct decision *decision, size_t n, struct entry *one)
+{
+	struct weir_future **futures = &decision->one;
+	struct entry *entries = one;
+
+	if (n > 1) {
+		entries = weir__alloc(n * (sizeof(*entries) + sizeof(*futures)));
+		if (!entries)
+			return NULL;
+		decision->memory = entries;
+		futures = (struct weir_future **)(void *)(entries + n);
+	}
+	for (size_t i = 0; i < n; i++)
+		futures[i] = weir_future_ref(decision->futures[i]);
+	decision->futures = futures;
+	decision->held = true;
+	return entries;
+}
+
+static void let_go(const struct decision *decision, size_t n)
+{
+	for (size_t i = 0; decision->held && i < n; i++)
+		weir_future_unref(decision->futures[i]);
+	weir__free(decision->memory);
+}
 
 /* Waits until it is decided. Reports come from several threads and may overtake each other, so
  * whoever was first is looked up in the end. */
 static int decide(struct weir_future **futures, size_t n, weir_time deadline, bool first_decides,
 		  struct decision *ret)
 {
-	struct wait wait = {
-		.futures = futures, .n = n, .pending = n, .first_decides = first_decides
-	};
+	struct wait wait = { .n = n, .pending = n, .first_decides = first_decides };
 	struct entry one;
-	struct entry *entries = &one;
+	struct entry *entries;
 	int result = check(futures, n);
 
-	*ret = (struct decision){ .held = false };
+	*ret = (struct decision){ .futures = futures };
 	if (result < 0 || is_decided(futures, n, first_decides, &ret->by))
 		return result;
-	if (n > 1)
-		entries = weir__alloc(n * sizeof(*entries));
+	entries = hold(ret, n, &one);
 	if (!entries)
 		return -ENOMEM;
-	hold(futures, n);
-	ret->held = true;
+	wait.futures = ret->futures;
 	result = park_for(&wait, entries, deadline);
-	if (n > 1)
-		weir__free(entries);
-	(void)is_decided(futures, n, first_decides, &ret->by);
+	(void)is_decided(ret->futures, n, first_decides, &ret->by);
 	return result;
 }
 
@@ -257,8 +270,7 @@ int weir_wait(struct weir_future *future, weir_time deadline, intptr_t *value)
 		result = future->error;
 	if (result == 0 && value)
 		*value = future->value;
-	if (decision.held)
-		let_go(&future, 1);
+	let_go(&decision, 1);
 	return result;
 }
 
@@ -270,9 +282,8 @@ int weir_gather(struct weir_future **futures, size_t n, weir_time deadline, intp
 	if (result == 0 && decision.by)
 		result = decision.by->error;
 	for (size_t i = 0; result == 0 && values && i < n; i++)
-		values[i] = futures[i]->value;
-	if (decision.held)
-		let_go(futures, n);
+		values[i] = decision.futures[i]->value;
+	let_go(&decision, n);
 	return result;
 }
 
@@ -284,7 +295,7 @@ int weir_race(struct weir_future **futures, size_t n, weir_time deadline, size_t
 	size_t index = 0;
 
 	if (result == 0) {
-		while (futures[index] != decision.by)
+		while (decision.futures[index] != decision.by)
 			index++;
 		if (winner)
 			*winner = index;
@@ -292,7 +303,6 @@ int weir_race(struct weir_future **futures, size_t n, weir_time deadline, size_t
 		if (result == 0 && value)
 			*value = decision.by->value;
 	}
-	if (decision.held)
-		let_go(futures, n);
+	let_go(&decision, n);
 	return result;
 }

@@ -45,9 +45,10 @@ static void print_holders(FILE *stream, const struct weir__sched *sched,
 	uint32_t unknown = 0;
 	int count = parking->kind->holders(parking->object, holdings, &unknown);
 
-	weir__print(stream, "    held by ");
 	if (count < 0)
-		weir__print(stream, "whom is not recorded: weir_sem_init_traced would do that");
+		weir__print(stream, "    its holders are not recorded (see weir_sem_init_traced)");
+	else
+		weir__print(stream, "    held by ");
 	for (int i = 0; i < count; i++) {
 		weir__print(stream, "%s", i > 0 ? ", " : "");
 		print_who(stream, sched, holdings[i].who);
@@ -99,7 +100,8 @@ void weir__waits_print(FILE *stream, struct weir__sched *sched)
 		if (task->listed)
 			continue;
 		if (groups == 0)
-			weir__print(stream, "what they wait for:\n");
+			weir__print(stream, "what %s for:\n",
+				    sched->task_count == 1 ? "it waits" : "they wait");
 		if (groups++ == GROUPS_MOST) {
 			weir__print(stream, "  and more\n");
 			break;

@@ -304,10 +304,45 @@ TEST(without_room_there_is_no_stack_and_later_there_is)
 {
 	struct weir__stacks stacks = pool(STACK, 0);
 
-	no_room = 1;
+	no_room = 9; /* for a slab of 512 places, and for half as many each time down to 2 */
 	assert_false(weir__stack_promise(&stacks));
 	assert_int_equal(no_room, 0);
 	assert_non_null(get(&stacks));
+	weir__stacks_done(&stacks);
+}
+
+/* Slabs are as small as the first one had to be; the record of each takes one place. */
+TEST(with_little_room_slabs_are_smaller_and_the_stacks_the_same)
+{
+	enum { PLACES = 8 };
+	struct weir__stacks stacks = pool(STACK, 1);
+	char *ends[3 * PLACES];
+
+	no_room = 6;
+	for (int i = 0; i < 3 * PLACES; i++) {
+		ends[i] = get(&stacks);
+		memset(ends[i] - STACK, i, STACK);
+	}
+	assert_int_equal(no_room, 0);
+	assert_int_equal(stacks.slab_stacks, PLACES);
+	for (int i = 0; i < 3 * PLACES; i++) {
+		assert_int_equal(ends[i][-1], i);
+		assert_int_equal(ends[i][-STACK], i);
+		assert_int_equal(signal_of(write_byte, ends[i] - stacks.size), SIGSEGV);
+		weir__stack_put(&stacks, ends[i]);
+	}
+	/* And all of them again, none twice. */
+	for (int i = 0; i < 3 * PLACES; i++) {
+		ends[i] = get(&stacks);
+		for (int j = 0; j < i; j++)
+			assert_ptr_not_equal(ends[i], ends[j]);
+	}
+	/* What is missing later is missing. */
+	while (stacks.promised < stacks.room)
+		assert_non_null(get(&stacks));
+	no_room = 1;
+	assert_false(weir__stack_promise(&stacks));
+	assert_int_equal(stacks.slab_stacks, PLACES);
 	weir__stacks_done(&stacks);
 }
 
@@ -326,6 +361,7 @@ int main(void)
 		cmocka_unit_test(beyond_what_mappings_allow_there_are_stacks_without_guards),
 		cmocka_unit_test(stacks_never_overlap_whatever_is_done),
 		cmocka_unit_test(without_room_there_is_no_stack_and_later_there_is),
+		cmocka_unit_test(with_little_room_slabs_are_smaller_and_the_stacks_the_same),
 	};
 
 	return RUN_TESTS(tests);

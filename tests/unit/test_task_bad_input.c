@@ -3,6 +3,7 @@
 #include "support/tasks.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 TASK(does_nothing)
 {
@@ -57,6 +58,18 @@ TEST(bad_configurations)
 	assert_int_equal(weir_run(NULL, NULL, NULL), -EINVAL);
 	assert_int_equal(weir_run(does_nothing, NULL, &clock), -EINVAL);
 	assert_int_equal(weir_run(does_nothing, NULL, &stack), -EINVAL);
+}
+
+TEST(a_run_without_descriptors_is_refused_and_the_next_one_is_not)
+{
+	struct rlimit usual, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = usual.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(weir_run(does_nothing, NULL, NULL), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	assert_int_equal(weir_run(does_nothing, NULL, NULL), 0);
 }
 
 TASK(calls_badly)
@@ -203,6 +216,7 @@ int main(void)
 		cmocka_unit_test(calls_outside_a_scheduler),
 		cmocka_unit_test(another_thread_is_outside_while_tasks_run),
 		cmocka_unit_test(bad_configurations),
+		cmocka_unit_test(a_run_without_descriptors_is_refused_and_the_next_one_is_not),
 		cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(a_positive_result_is_passed_on_and_is_a_failure),
 		cmocka_unit_test(waiting_for_oneself),

@@ -73,7 +73,7 @@ TASK(dumps)
 	assert_contains(text, "  task 1 \"the root\", started at ");
 	assert_contains(text, ": runs\n");
 	assert_contains(text, "  task 2 \"sleeper\", started at ");
-	assert_contains(text, ": waits for its time\n");
+	assert_contains(text, ": waits for the end of its sleep\n");
 	/* It was taken out of the queue by the cancel, and has not run since. */
 	assert_contains(text, "  task 3 \"a very long name of a t\", started at ");
 	assert_contains(text, ": is ready, cancelled\n");
@@ -243,17 +243,21 @@ TASK(dumps_where_there_is_no_room)
 	FILE *full = fopen("/dev/full", "w");
 
 	assert_non_null(full);
-	setbuf(full, NULL);
+	if (arg)
+		setbuf(full, NULL);
 	errno = 4711;
 	assert_int_equal(weir_sched_dump(full), -EIO);
 	assert_int_equal(errno, 4711);
-	assert_int_equal(fclose(full), 0);
+	(void)fclose(full); /* which fails if something is in its buffer still */
 	return 0;
 }
 
 TEST(a_dump_that_cannot_be_written_says_so)
 {
+	static int unbuffered;
+
 	run(dumps_where_there_is_no_room, NULL);
+	run(dumps_where_there_is_no_room, &unbuffered);
 }
 
 int main(void)

@@ -302,6 +302,90 @@ TEST(gather_of_a_thousand)
 	run(gathers_many, NULL);
 }
 
+/* A table of futures that others use, too, in which ended ones make room for new ones. */
+struct table {
+	struct weir_future *futures[2];
+	size_t n;
+	size_t winner;
+	intptr_t values[2];
+};
+
+TASK(gathers_table)
+{
+	struct table *table = arg;
+
+	return weir_gather(table->futures, table->n, WEIR_NEVER, table->values);
+}
+
+TASK(races_table)
+{
+	struct table *table = arg;
+
+	return weir_race(table->futures, table->n, WEIR_NEVER, &table->winner, &table->values[0]);
+}
+
+/* Those that are waited for are completed and dropped; the new ones stay as they are. */
+static void replace_while(weir_task_fn *waits, struct table *table)
+{
+	struct weir_future *meant[2] = { promise(), promise() };
+	struct weir_future *others[2] = { promise(), promise() };
+	struct weir_future *task;
+
+	memcpy(table->futures, meant, sizeof(meant));
+	task = spawn(waits, table);
+	assert_int_equal(weir_yield(), 0);
+	memcpy(table->futures, others, sizeof(others));
+	for (int i = 1; i >= 0; i--)
+		assert_int_equal(weir_complete(meant[i], i + 1), 0);
+	drop(meant, 2);
+	assert_int_equal(join(task, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(weir_complete(others[i], 7), 0);
+	drop(others, 2);
+}
+
+TASK(changes_what_is_waited_for)
+{
+	struct table two = { .n = 2, .winner = 9 };
+	struct table one = { .n = 1 };
+
+	replace_while(gathers_table, &two);
+	assert_int_equal(two.values[0], 1);
+	assert_int_equal(two.values[1], 2);
+	replace_while(races_table, &two);
+	assert_int_equal(two.values[0], 2);
+	assert_int_equal(two.winner, 1);
+	replace_while(gathers_table, &one);
+	assert_int_equal(one.values[0], 1);
+	return 0;
+}
+
+TEST(what_the_array_held_at_first_is_waited_for)
+{
+	run(changes_what_is_waited_for, NULL);
+}
+
+TASK(races_one_twice)
+{
+	struct weir_future *slow = promise();
+	struct weir_future *twice = spawn(sleeps, (void *)1);
+	struct weir_future *futures[] = { slow, twice, twice };
+	size_t winner = 9;
+	intptr_t seen = 9;
+
+	assert_int_equal(weir_race(futures, 3, WEIR_NEVER, &winner, &seen), 0);
+	assert_int_equal(winner, 1);
+	assert_int_equal(seen, 1);
+	weir_future_unref(twice);
+	weir_future_unref(slow);
+	return 0;
+}
+
+TEST(one_that_races_twice_wins_once_BEHAVIOURS_33)
+{
+	run(races_one_twice, NULL);
+}
+
 TASK(gathers_what_has_ended)
 {
 	struct weir_future *futures[] = { promise(), promise() };
@@ -352,6 +436,8 @@ int main(void)
 		cmocka_unit_test(of_two_that_end_back_to_back_the_first_wins_BEHAVIOURS_33),
 		cmocka_unit_test(a_losing_promise_does_not_hold_up_the_run_BEHAVIOURS_40),
 		cmocka_unit_test(gather_of_a_thousand),
+		cmocka_unit_test(what_the_array_held_at_first_is_waited_for),
+		cmocka_unit_test(one_that_races_twice_wins_once_BEHAVIOURS_33),
 		cmocka_unit_test(what_has_ended_is_not_waited_for_even_by_the_cancelled),
 	};
 

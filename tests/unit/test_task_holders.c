@@ -88,7 +88,7 @@ TEST(without_a_record_the_report_says_so)
 	char report[2048];
 
 	report_of(&plain, report);
-	assert_contains(report, "    held by whom is not recorded: weir_sem_init_traced would");
+	assert_contains(report, "    its holders are not recorded (see weir_sem_init_traced)\n");
 	assert_contains(report, "    waited for by task 1 \"root\", task 2");
 }
 

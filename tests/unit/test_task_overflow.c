@@ -105,6 +105,72 @@ TEST(one_that_was_about_to_wait_is_named_too)
 	}
 }
 
+/* What is left of its stack when it waits, and lets a task run that is ready. */
+static size_t room;
+
+static __attribute__((noinline)) void yield_with_little_room(const char *lowest)
+{
+	size_t more = (size_t)((char *)__builtin_frame_address(0) - lowest) - room;
+	volatile char *frame = __builtin_alloca(more);
+
+	frame[more - 1] = 0;
+	(void)weir_yield();
+}
+
+TASK(yields_with_little_room)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t size = 64 << 10;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	assert_int_equal(weir_task_name("digger"), 0);
+	yield_with_little_room((const char *)(here / size * size + page));
+	return 0;
+}
+
+TASK(is_always_ready)
+{
+	while (weir_yield() == 0)
+		;
+	return 0;
+}
+
+TASK(lets_one_yield_beside_another)
+{
+	struct weir_future *other = spawn(is_always_ready, NULL);
+	int result = join(spawn(yields_with_little_room, NULL), NULL);
+
+	assert_int_equal(weir_cancel(other), 0);
+	weir_future_unref(other);
+	return result;
+}
+
+static void overflow_in_a_switch(void)
+{
+	_exit(weir_run(lets_one_yield_beside_another, NULL, NULL));
+}
+
+TEST(one_that_was_about_to_let_another_run_is_named_too)
+{
+	int overflows = 0;
+
+	/* They have frames of their own in between, and this is about single bytes. */
+	if (UNDER_TSAN || UNDER_ASAN)
+		skip();
+	for (room = 16; room < 512; room += 16) {
+		struct end end = end_of(overflow_in_a_switch);
+
+		if (strcmp(end.said, "") == 0) {
+			assert_end(end, 0, 0);
+			continue;
+		}
+		overflows++;
+		assert_end(end, SIGSEGV, 0);
+		assert_contains(end.said, "weir: task 3 \"digger\" has overflowed its stack of ");
+	}
+	assert_in_range(overflows, 3, 25);
+}
+
 static void overflow_without_us(void)
 {
 	struct weir_run_config config = { .no_fault_handler = true };
@@ -220,6 +286,7 @@ int main(void)
 		cmocka_unit_test(an_overflow_names_the_task_and_ends_the_process),
 		cmocka_unit_test(so_it_does_for_the_root_and_says_how_large_the_stack_was),
 		cmocka_unit_test(one_that_was_about_to_wait_is_named_too),
+		cmocka_unit_test(one_that_was_about_to_let_another_run_is_named_too),
 		cmocka_unit_test(who_wants_no_handler_gets_none),
 		cmocka_unit_test(a_reporter_of_crashes_hears_of_the_overflow_after_us),
 		cmocka_unit_test(below_a_handler_that_passes_on_it_is_explained_too),

@@ -52,6 +52,13 @@ TEST(threads_end_promises_before_and_after_the_wait_BEHAVIOURS_38)
 		run_real(waits_for_threads, NULL);
 }
 
+/* Where no task has a deadline, the virtual clock waits for them, too. */
+TEST(so_they_do_on_the_virtual_clock)
+{
+	for (int i = 0; i < 100; i++)
+		run(waits_for_threads, NULL);
+}
+
 TASK(waits_for_a_hundred_threads)
 {
 	struct weir_future *futures[100];
@@ -137,6 +144,48 @@ TASK(is_not_held_up_by_others)
 TEST(a_completion_is_not_held_up_by_unresolved_peers_BEHAVIOURS_38)
 {
 	run_real(is_not_held_up_by_others, NULL);
+}
+
+struct late_reply {
+	struct weir_future *waiter;
+	struct weir_future *reply;
+};
+
+/* Not before the other wait is over. */
+static void *reply_late(void *argument)
+{
+	struct late_reply *late = argument;
+
+	(void)weir_wait(late->waiter, WEIR_NEVER, NULL);
+	(void)weir_complete(late->reply, 42);
+	return NULL;
+}
+
+TASK(completes)
+{
+	return weir_complete(arg, 1);
+}
+
+TASK(is_completed_beside_a_wait_for_a_thread)
+{
+	struct weir_future *inside = promise();
+	struct late_reply late = { .waiter = spawn(waits, inside), .reply = promise() };
+	struct weir_future *listener = spawn(waits, late.reply);
+	pthread_t thread = start_thread(reply_late, &late);
+	struct weir_future *completer = spawn(completes, inside);
+
+	assert_int_equal(value_of(listener), 42);
+	assert_int_equal(value_of(late.waiter), 1);
+	assert_int_equal(join(completer, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	weir_future_unref(late.reply);
+	weir_future_unref(inside);
+	return 0;
+}
+
+TEST(a_task_completes_beside_a_pending_wait_for_a_thread_BEHAVIOURS_36)
+{
+	run_real(is_completed_beside_a_wait_for_a_thread, NULL);
 }
 
 struct offer {
@@ -466,9 +515,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_end_promises_before_and_after_the_wait_BEHAVIOURS_38),
+		cmocka_unit_test(so_they_do_on_the_virtual_clock),
 		cmocka_unit_test(a_hundred_threads_BEHAVIOURS_38),
 		cmocka_unit_test(a_race_is_won_by_the_one_that_ended_first_BEHAVIOURS_33),
 		cmocka_unit_test(a_completion_is_not_held_up_by_unresolved_peers_BEHAVIOURS_38),
+		cmocka_unit_test(a_task_completes_beside_a_pending_wait_for_a_thread_BEHAVIOURS_36),
 		cmocka_unit_test(a_thread_waits_for_a_task),
 		cmocka_unit_test(a_task_waits_for_a_task_of_another_scheduler),
 		cmocka_unit_test(threads_and_tasks_stand_in_one_queue_P3),
