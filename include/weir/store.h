@@ -50,6 +50,7 @@
  *     -EHOSTUNREACH  the engine cannot be reached or used
  *     -EPROTO        what was found there is damaged, or of another version
  *     -ENOMEM
+ *     -EUSERS        no thread could be started: too many processes or threads
  *     weir_store_error() has the whole sentence.
  */
 #ifndef WEIR_STORE_H

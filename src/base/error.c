@@ -22,6 +22,9 @@ static const struct {
 	{ -ESHUTDOWN, "the semaphore is closed" },
 	{ -EOVERFLOW, "semaphore released too many times" },
 	{ -ENOMEM, "out of memory" },
+	{ -EUSERS,
+	  "no thread could be started: there are too many processes or threads (ulimit -u), "
+	  "or there is too little memory" },
 };
 
 const char *weir_strerror(int error)

@@ -54,7 +54,8 @@ int weir__worker_start(struct weir__worker *worker, const char *name, void (*run
 	errno = saved;
 	if (error != 0) {
 		weir__free(start);
-		return -error;
+		/* With us, that one says that a permit is not free. */
+		return error == EAGAIN ? -EUSERS : -error;
 	}
 	worker->handle = (uintptr_t)handle;
 	return 0;

@@ -11,7 +11,7 @@ struct weir__worker {
 };
 
 /* Starts a thread with all signals blocked, so that a program's handlers never run in it. `name` is
- * for people, up to 15 bytes. 0 or a negative errno. */
+ * for people, up to 15 bytes. 0; -EUSERS when there are too many; or another negative errno. */
 int weir__worker_start(struct weir__worker *worker, const char *name, void (*run)(void *arg),
 		       void *arg);
 void weir__worker_join(struct weir__worker *worker);
