@@ -30,7 +30,10 @@ struct weir__timer {
 	void (*fire)(struct weir__timer *timer); /* in the agent's thread; may set it again */
 };
 
-/* A descriptor to wait for. All zero, but for fd = -1, is one that is not watched. */
+/* A descriptor to wait for. All zero, but for fd = -1, is one that is not watched.
+ *
+ * `ready` may come for nothing: two threads may have heard of the same event, and the first of them
+ * has dealt with it. So the descriptor is one that never blocks. */
 struct weir__watch {
 	int fd;
 	void (*ready)(struct weir__watch *watch, uint32_t events);

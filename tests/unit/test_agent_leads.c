@@ -6,6 +6,7 @@
 #include "support/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -53,9 +54,10 @@ static void hear(struct weir__watch *watch, uint32_t events)
 
 	(void)events;
 	enter();
-	assert_int_equal(read(watch->fd, &byte, 1), 1);
-	answer_kept();
-	(void)weir_sem_release(&heard, 1);
+	if (read(watch->fd, &byte, 1) == 1) {
+		answer_kept();
+		(void)weir_sem_release(&heard, 1);
+	}
 	inside = false;
 }
 
@@ -65,7 +67,7 @@ static void begin_watch(void)
 
 	listener = malloc(sizeof(*listener));
 	assert_non_null(listener);
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	*listener = (struct pipe_watch){ { .fd = ends[0], .ready = hear }, ends[1] };
 	assert_int_equal(weir__agent_watch(agent, &listener->watch, EPOLLIN), 0);
 }

@@ -6,6 +6,7 @@
 #include "support/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -73,8 +74,8 @@ static void hear(struct weir__watch *watch, uint32_t events)
 	char byte;
 
 	(void)events;
-	assert_int_equal(read(watch->fd, &byte, 1), 1);
-	answer_kept();
+	if (read(watch->fd, &byte, 1) == 1)
+		answer_kept();
 }
 
 static void serve(void *self, struct weir__op *operations, struct weir__op *withdrawn)
@@ -108,7 +109,7 @@ static int start(void **state)
 	n_kept = 0;
 	assert_int_equal(weir_sem_init(&keeping, 1000), 0);
 	assert_int_equal(weir_sem_acquire(&keeping, 1000), 0);
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	other_end = ends[1];
 	listener = (struct weir__watch){ .fd = ends[0], .ready = hear };
 	assert_int_equal(weir__agent_new(&work, NULL, &agent), 0);
