@@ -144,6 +144,16 @@ static void check_space(struct report *report, const char *directory)
 			left / 1024, directory);
 }
 
+/* Of what errno says. What is not there is made; what may not be looked at is another thing. */
+static void not_seen(struct report *report, const char *what, const char *path)
+{
+	if (errno == ENOENT)
+		finding(report, FINE, what, "%s is not there yet: it is made on first use", path);
+	else
+		finding(report, BROKEN, what, "cannot get to %s: %s: use a store of your own", path,
+			strerror(errno));
+}
+
 static void check_file(struct report *report, const char *path)
 {
 	char *directory = strdup(path);
@@ -159,8 +169,7 @@ static void check_file(struct report *report, const char *path)
 	else
 		strcpy(directory, ".");
 	if (stat(directory, &status) < 0) {
-		finding(report, FINE, "directory", "%s is not there yet: it is made on first use",
-			directory);
+		not_seen(report, "directory", directory);
 		free(directory);
 		return;
 	}
@@ -173,7 +182,7 @@ static void check_file(struct report *report, const char *path)
 			directory, network);
 	check_space(report, directory);
 	if (lstat(path, &status) < 0)
-		finding(report, FINE, "file", "%s is not there yet: it is made on first use", path);
+		not_seen(report, "file", path);
 	else if (!S_ISREG(status.st_mode))
 		finding(report, BROKEN, "file", "%s is not a file: choose another path", path);
 	else

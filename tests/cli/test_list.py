@@ -1,5 +1,6 @@
 """weir ls, show, limit and doctor."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -107,6 +108,28 @@ def test_doctor_and_the_store_agree_on_directories(weir):
         check((found, grades) == (code, [grade]), f"doctor of {mode:o}", found, out, err)
         found = weir.run("run", "--store", url, "a", "true")[0]
         check(found == (69 if code == 69 else 0), f"the store in {mode:o}", found)
+
+
+def lose_the_right_to_go_anywhere():
+    """root may enter every directory, but for this (PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH)"""
+    libc = ctypes.CDLL(None)
+    libc.prctl(24, 1, 0, 0, 0)
+    libc.prctl(24, 2, 0, 0, 0)
+
+
+def test_directory_that_may_not_be_entered(weir):
+    """It is there: nobody has to make it, and it is not well"""
+    closed = weir.path("closed")
+    os.makedirs(f"{closed}/below")
+    os.chmod(closed, 0)
+    for path in (f"{closed}/weir.db", f"{closed}/below/weir.db"):
+        store = ("--store", f"sqlite:{path}")
+        code, out, err = weir.run("ls", *store, preexec_fn=lose_the_right_to_go_anywhere)
+        check(code == 69 and err.count("\n") == 1, "69", path, code, out, err)
+        check("make" not in err and "-live" not in err and ("enter" in err or "get to" in err), "why", err)
+        code, out, err = weir.run("doctor", *store, preexec_fn=lose_the_right_to_go_anywhere)
+        check(code == 69 and "not there yet" not in out and "cannot get to" in out, "doctor", code, out, err)
+    os.chmod(closed, 0o700)
 
 
 def test_doctor_says_what_is_broken(weir):

@@ -92,6 +92,10 @@ static int check_directory(const char *path, char **ret_error)
 		return complain(-EHOSTUNREACH, ret_error,
 				"the directory %s belongs to another user: use one of your own",
 				path);
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+		return complain(-EHOSTUNREACH, ret_error,
+				"you may not enter the directory %s: use a store of your own",
+				path);
 	return 0;
 }
 
@@ -141,13 +145,23 @@ static int make_directory(const char *path)
 	return 0;
 }
 
-static int make_parents(char *path)
+/* One that cannot even be looked at is not made: it may well be there. */
+static int ensure_directory(const char *path, const char **ret_what)
+{
+	if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0)
+		return 0;
+	*ret_what = errno == ENOENT ? "cannot make the directory of" :
+				      "cannot get to the directory of";
+	return errno == ENOENT ? make_directory(path) : -errno;
+}
+
+static int make_parents(char *path, const char **ret_what)
 {
 	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		int error;
 
 		*slash = '\0';
-		error = access(path, F_OK) == 0 ? 0 : make_directory(path);
+		error = ensure_directory(path, ret_what);
 		*slash = '/';
 		if (error < 0)
 			return error;
@@ -160,16 +174,17 @@ static int find(struct weir__lite *lite, const char *path, char **ret_error)
 {
 	char *copy = weir__format_new("%s%s", path[0] == '/' ? "" : "./", path);
 	char *slash = copy != NULL ? strrchr(copy, '/') : NULL;
+	const char *what = NULL;
 	char *directory;
 	int error;
 
 	if (copy == NULL)
 		return -ENOMEM;
 	errno = 0;
-	error = make_parents(copy);
+	error = make_parents(copy, &what);
 	errno = -error;
 	if (error < 0) {
-		error = complain_of_errno(ret_error, "cannot make the directory of", path);
+		error = complain_of_errno(ret_error, what, path);
 		weir__free(copy);
 		return error;
 	}
