@@ -190,12 +190,12 @@ static void check_file(struct report *report, const char *path)
 	free(directory);
 }
 
-/* Whether there is a store to be opened. */
-static bool check_url(struct report *report)
+/* The URL of the store that is to be opened, or NULL. */
+static char *check_url(struct report *report)
 {
 	const char *url = report->options->store ? report->options->store : getenv("WEIR_STORE");
 	const char *problem;
-	char *path;
+	char *path, *ret = NULL;
 
 	if (url && *url) {
 		path = strncmp(url, "sqlite:", 7) == 0 ? strdup(url + 7) : NULL;
@@ -209,8 +209,14 @@ static bool check_url(struct report *report)
 		finding(report, BROKEN, "store", "%s", problem);
 	else if (path && *path)
 		check_file(report, path);
+	if (!problem && url && *url)
+		ret = strdup(url);
+	else if (!problem && asprintf(&ret, "sqlite:%s", path) < 0)
+		ret = NULL;
+	if (!problem && !ret)
+		finding(report, BROKEN, "store", "out of memory");
 	free(path);
-	return !problem;
+	return ret;
 }
 
 /* ---- from inside ---- */
@@ -290,19 +296,20 @@ static void check_inside(struct report *report, struct weir_store *store)
 			report->semaphores, report->holders, report->waiters);
 }
 
-static int check_open(struct report *report)
+/* Not by open_store(), which says on standard error what is a finding here. */
+static int check_open(struct report *report, const char *url)
 {
 	struct weir_store *store;
-	int code = open_store(report->options, &store);
+	int error = weir_store_open(url, &store);
 
-	if (code == 0) {
+	if (error == 0) {
 		finding(report, FINE, "open", "the store can be reached and its version is ours");
 		check_inside(report, store);
 		weir_store_close(store);
 	} else {
 		finding(report, BROKEN, "open", "%s", weir_store_error(NULL));
 	}
-	return code;
+	return error == -EINVAL ? EXIT_USAGE : 0;
 }
 
 int command_doctor(const struct options *options)
@@ -311,6 +318,7 @@ int command_doctor(const struct options *options)
 	struct report report = { .options = options,
 				 .json = { .stream = stdout },
 				 .colour = wants_colour(stdout) };
+	char *url;
 	int code;
 
 	if (options->n_args > 0)
@@ -319,7 +327,9 @@ int command_doctor(const struct options *options)
 		json_open(&report.json, "[");
 	else
 		printf("weir %s\n", weir_version());
-	code = check_url(&report) ? check_open(&report) : EXIT_USAGE;
+	url = check_url(&report);
+	code = url ? check_open(&report, url) : EXIT_USAGE;
+	free(url);
 	if (options->json)
 		json_close(&report.json, "]\n");
 	code = code == EXIT_USAGE ? code : codes[report.worst];

@@ -143,7 +143,9 @@ def test_doctor_says_what_is_broken(weir):
     with open(database, "wb") as file:
         file.write(b"nonsense " * 1000)
     code, out, err = weir.run("doctor")
-    check(code == 69 and "broken" in out, "69: a damaged file", code, out, err)
+    check(code == 69 and "broken" in out and err == "", "69: a damaged file, said once", code, out, err)
+    code, out, err = weir.run("doctor", "--store", "sqlite:x?nonsense=1")
+    check(code == 64 and out.count("nonsense") == 1 and err == "", "64: an option that is none", code, out, err)
     code, out, err = weir.run("run", "a", "echo", "ran")
     check(code == 69 and out == "" and err.count("\n") == 1, "69, and nothing is run", code, err)
 
