@@ -251,6 +251,8 @@ static int print_listing(struct weir_store *store, struct listing *listing)
 		print_claims(listing);
 	} else if (listing->shown) {
 		listing->failed |= !table_print(&listing->table, stdout, listing->colour);
+	} else if (options->watch) {
+		puts("there are no semaphores yet");
 	} else if (!options->quiet && options->n_args == 0) {
 		fail(0, "there are no semaphores yet: weir run NAME COMMAND makes one");
 	}

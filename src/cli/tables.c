@@ -4,6 +4,7 @@
 #define RUN (1u << CMD_RUN)
 #define ACQUIRE (1u << CMD_ACQUIRE)
 #define RENEW (1u << CMD_RENEW)
+#define LS (1u << CMD_LS)
 #define SHOW (1u << CMD_SHOW)
 #define EVICT (1u << CMD_EVICT)
 #define STORE (1u << CMD_STORE)
@@ -146,7 +147,8 @@ const struct option_spec option_specs[] = {
 	{ OPT_ALL, 'a', "all", NULL, VALUE_NONE, NULL, "evict every holder of NAME", NULL, EVICT },
 	{ OPT_WATCH, 0, "watch", NULL, VALUE_NONE, NULL,
 	  "show it again and again, until interrupted",
-	  "Every half second; on a terminal in place, else one picture after the other.", SHOW },
+	  "Every half second; on a terminal in place, else one picture after the other.",
+	  LS | SHOW },
 	{ OPT_GRANT, 0, "grant", NULL, VALUE_TEXT, "ROLE", "let this role of the database use it",
 	  "It may call the store's functions, and look at nothing else. PostgreSQL only.", STORE },
 	{ OPT_STORE, 0, "store", NULL, VALUE_STORE, "URL",

@@ -219,6 +219,16 @@ def test_watch(weir):
     terminal.end()
 
 
+def test_watch_all(weir):
+    """weir ls --watch: the same of all of them, from before there is one"""
+    terminal = Terminal(weir, [weir.binary, "ls", "--watch"])
+    terminal.expect("no semaphores yet", "it waits for the first one")
+    weir.run("limit", "a", "17")
+    terminal.expect("17", "and shows it")
+    terminal.send(b"\x03")
+    terminal.end()
+
+
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     if not os.path.exists("/dev/ptmx"):
