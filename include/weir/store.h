@@ -115,7 +115,7 @@ struct weir_sem_info {
 	uint64_t granted_after_wait;
 	uint64_t refused; /* tries that found it full, and waits that ran out of time */
 	uint64_t expired;
-	uint64_t renewals_failed;
+	uint64_t renewals_failed; /* and adoptions: the lease was lost by then */
 	/* How long those waited who were granted after a wait; at most a quarter too long. */
 	weir_time wait_p50, wait_p90, wait_p99, wait_max;
 };

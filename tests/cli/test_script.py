@@ -83,6 +83,14 @@ def test_a_wrong_token_changes_nothing(weir):
     check(weir.show("a")["holders"][0]["fence"] == lease["fence"], "40: nobody else was touched")
 
 
+def test_what_comes_too_late_is_counted_as_what_it_is(weir):
+    lease = acquire(weir)
+    for code in (0, 76):
+        check(weir.run("release", "a", lease["token"])[0] == code, "released once")
+    code, out, _ = weir.run("doctor")
+    check(code == 0 and "1 times" in out and "weir release" in out, "doctor blames no renewal", out)
+
+
 def test_the_same_request_id_finds_the_same_lease(weir):
     """L4"""
     first = acquire(weir, "--request-id", "job 7")
