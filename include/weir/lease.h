@@ -26,6 +26,7 @@
  *     A request id names one piece of work. Who asks under it again is taken to be the same client,
  *     which did not see its answer, and is a holder as good as the first: through the same store it
  *     gets the same handle, through another one, of another process perhaps, a handle of its own.
+ *     The store keeps the owner of the first request; a handle of one's own tells one's own.
  *     What a shared handle does by itself (keepalive, on_lost, cancel_on_lost) is as its first
  *     holder asked, whose on_lost_arg must live as long as the handle.
  *     Those who wait under it at the same time, through one store, wait in one place of the queue,
@@ -142,7 +143,7 @@ WEIR_API void weir_lease_unref(struct weir_lease *lease);
 /* What a lease knows. The strings live as long as the handle. */
 struct weir_lease_info {
 	const char *name;
-	const char *owner;
+	const char *owner; /* as the request of this handle named it: see ASKING AGAIN */
 	const char *request_id;
 	uint8_t token[WEIR_TOKEN_SIZE];
 	uint32_t weight;
