@@ -60,6 +60,16 @@ static int set_number(const struct option_spec *spec, const char *value, uint32_
 	return -1;
 }
 
+/* How many permits there may be is for the store to say, which is not open yet. */
+static int set_permits(const struct option_spec *spec, const char *value, uint32_t *ret_number)
+{
+	if (parse_number(value, 1, INT32_MAX, ret_number) < 0)
+		return bad_value(
+			spec, value,
+			"a whole number from 1 to what the store allows, 10000 by default");
+	return -1;
+}
+
 static int set_flag(struct options *options, const struct option_spec *spec)
 {
 	switch (spec->id) {
@@ -107,7 +117,7 @@ static int set_value(struct options *options, const struct option_spec *spec, co
 		break;
 	case OPT_LIMIT:
 		options->has_limit = true;
-		return set_number(spec, value, 1, INT32_MAX, &options->limit);
+		return set_permits(spec, value, &options->limit);
 	case OPT_ID:
 		options->id = value;
 		break;
@@ -126,7 +136,7 @@ static int set_value(struct options *options, const struct option_spec *spec, co
 			return fail(EXIT_USAGE, "--%s must be more than 0", spec->name);
 		return code;
 	case OPT_WEIGHT:
-		return set_number(spec, value, 1, INT32_MAX, &options->weight);
+		return set_permits(spec, value, &options->weight);
 	case OPT_OWNER:
 		options->owner = value;
 		break;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/print.h"
 #include "lease/say.h"
 
 static bool is_name_byte(char c)
@@ -46,11 +47,37 @@ int weir__check_words(const char *words, const char *what)
 			  what, WEIR_NAME_MAX);
 }
 
+struct brief {
+	char text[32];
+};
+
+/* In the largest unit in which it is a whole number, as it may be written in a URL. */
+static struct brief brief(weir_time time)
+{
+	static const struct {
+		weir_time length;
+		const char *name;
+	} units[] = { { 3600 * WEIR_SECOND, "h" },
+		      { 60 * WEIR_SECOND, "m" },
+		      { WEIR_SECOND, "s" } };
+	struct brief brief;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (time != 0 && time % units[i].length == 0) {
+			weir__format(brief.text, sizeof(brief.text), "%lld%s",
+				     (long long)(time / units[i].length), units[i].name);
+			return brief;
+		}
+	}
+	weir__format(brief.text, sizeof(brief.text), "%lldms", (long long)(time / WEIR_MS));
+	return brief;
+}
+
 int weir__check_ttl(const struct weir__bounds *bounds, weir_time ttl)
 {
 	if (ttl == 0 || (ttl >= bounds->min_ttl && ttl <= bounds->max_ttl))
 		return 0;
-	return weir__fail(-EINVAL, "the TTL is not within %lld ms and %lld ms",
-			  (long long)(bounds->min_ttl / WEIR_MS),
-			  (long long)(bounds->max_ttl / WEIR_MS));
+	return weir__fail(-EINVAL, "a TTL (--ttl) is from %s to %s here, not %s",
+			  brief(bounds->min_ttl).text, brief(bounds->max_ttl).text,
+			  brief(ttl).text);
 }

@@ -189,6 +189,16 @@ def test_wrong_usage_is_64_and_a_sentence(weir):
         check(err.count("\n") == 1, "one line, whatever is in the name", arguments, err)
 
 
+def test_bounds_are_said_as_they_are(weir):
+    """With the option, and in the units in which people write them"""
+    for option, value, words in (("--ttl", "10ms", "--ttl) is from 1s to 1h here, not 10ms"),
+                                 ("--ttl", "90m", "--ttl) is from 1s to 1h here, not 90m"),
+                                 ("--limit", "0", "--limit: '0' is not a whole number from 1 to"),
+                                 ("--weight", "99999999999", "10000 by default"), ("-j", "10001", "1 to 10000")):
+        code, _, err = weir.run("run", option, value, "a", "true")
+        check(code == 64 and words in err and "2147483647" not in err, "what may be", option, value, err)
+
+
 def test_double_dash_and_option_injection(weir):
     """CHECKLIST 96"""
     run = weir.run
