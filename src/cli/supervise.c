@@ -56,13 +56,26 @@ static void stop(struct watch *watch, enum why why, weir_time kill_at)
 {
 	watch->why = why;
 	watch->kill_at = kill_at;
-	if (why == LOST)
-		fail(0, "the lease is lost: the command is told to end");
-	else
+	if (why == HELD_TOO_LONG)
 		fail(0, "held for %s, the most allowed: the command is told to end",
 		     time_text(watch->options->max_hold).text);
 	to_group(watch, watch->options->signal);
 	to_group(watch, SIGCONT); /* one that is stopped could not end */
+}
+
+static void stop_lost(struct watch *watch, weir_time now, bool held)
+{
+	weir_time kill_at = now + watch->kill_after;
+	const char *how;
+
+	if (held)
+		how = "it could not be renewed in time (see weir doctor)";
+	else if (now >= watch->expiry)
+		how = "it ran out before weir could renew it";
+	else /* This clock stands still in a suspension, and the lease's does not. */
+		how = "it was evicted or released, or the machine was suspended";
+	fail(0, "the lease is lost: %s: the command is told to end", how);
+	stop(watch, LOST, kill_at < watch->expiry ? kill_at : watch->expiry);
 }
 
 static weir_time margin(weir_time ttl)
@@ -87,9 +100,7 @@ static weir_time look(struct watch *watch)
 			watch->expiry = now + info.left;
 		due = watch->expiry - watch->kill_after - margin(info.ttl);
 		if (!info.held || due <= now) {
-			weir_time kill_at = now + watch->kill_after;
-
-			stop(watch, LOST, kill_at < watch->expiry ? kill_at : watch->expiry);
+			stop_lost(watch, now, info.held);
 		} else if (watch->end <= now) {
 			stop(watch, HELD_TOO_LONG, now + watch->kill_after);
 		} else {

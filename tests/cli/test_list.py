@@ -191,7 +191,7 @@ def test_disk_that_is_read_only_or_full(weir):
     try:
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         code, out, err = weir.run("run", *store, "a", "echo", "ran")
-        check(code == 69 and out == "" and err.count("\n") == 1 and disk in err,
+        check(code == 69 and out == "" and err.count("\n") == 1 and disk in err and "use a path" in err,
               "69: read-only", code, out, err)
         subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
         holder = weir.holder(*store)

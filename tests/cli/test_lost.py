@@ -33,7 +33,7 @@ def test_evicted_told_and_killed(weir):
     check(process.line() == "TERM", "TERM first")
     check(waiter.end()[:2] == (0, "next\n"), "the next one is served at once")
     code, _, err = process.end()
-    check(code == 76 and "lost" in err, "76: the lease was lost and the command stopped", code, err)
+    check(code == 76 and "lost" in err and "evicted" in err, "76: the lease was lost and the command stopped", code, err)
     for pid in pids:
         wait_gone(pid, "nobody of the group is left")
 
@@ -116,7 +116,7 @@ def test_store_out_of_reach(weir):
     took = time.monotonic() - gone
     check(took <= ttl, "nobody is alive past the lease's end", took)
     code, _, err = process.end()
-    check(code == 76 and "lost" in err, "76", code, err)
+    check(code == 76 and "lost" in err and "not be renewed" in err, "76", code, err)
 
 
 def test_frozen_weir_stops_its_command(weir):
@@ -125,7 +125,8 @@ def test_frozen_weir_stops_its_command(weir):
     process.signal(signal.SIGSTOP)
     time.sleep(1.5)  # the event is that time passes
     process.signal(signal.SIGCONT)
-    check(process.end()[0] == 76, "76")
+    code, _, err = process.end()
+    check(code == 76 and "ran out" in err, "76", code, err)
     for pid in pids:
         wait_gone(pid, "nobody of the group is left")
 

@@ -52,8 +52,8 @@ def test_wrong_urls(weir):
 
 def test_nobody_there(weir):
     port = free_port()
-    refused(weir, f"redis://u:{SECRET}@127.0.0.1:{port}?{QUICK}", 69, f"127.0.0.1:{port}", "refused")
-    refused(weir, f"redis+unix:{weir.directory}/no-socket?{QUICK}", 69, "no-socket")
+    refused(weir, f"redis://u:{SECRET}@127.0.0.1:{port}?{QUICK}", 69, f"127.0.0.1:{port}", "refused", "running")
+    refused(weir, f"redis+unix:{weir.directory}/no-socket?{QUICK}", 69, "no-socket", "running")
     refused(weir, f"redis://u:{SECRET}@no-such-host.invalid?{QUICK}", 69, "no-such-host.invalid")
     refused(weir, f"redis+sentinel://127.0.0.1:{port}/main?{QUICK}", 69, "sentinel")
 

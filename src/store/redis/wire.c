@@ -94,9 +94,22 @@ static void fail(struct weir__wire *wire, int error, const char *why)
 	wire->owner->down(wire, error, why);
 }
 
+/* Of the two errors that mean that nobody is there. */
+static const char *words_for(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+		return "Connection refused: is the server running, and the address right?";
+	case ENOENT:
+		return "there is no such socket: is the server running, and the path right?";
+	default:
+		return strerror(error);
+	}
+}
+
 static void fail_errno(struct weir__wire *wire, int error)
 {
-	fail(wire, -EHOSTUNREACH, strerror(error));
+	fail(wire, -EHOSTUNREACH, words_for(error));
 }
 
 static void check_deadline(struct weir__wire *wire)
@@ -205,7 +218,7 @@ static void try_next(struct weir__wire *wire, int error, const char *why)
 		if (result == 0)
 			return;
 		error = -EHOSTUNREACH;
-		weir__format(text, sizeof(text), "%s", strerror(-result));
+		weir__format(text, sizeof(text), "%s", words_for(-result));
 	}
 	fail(wire, error, text);
 }
@@ -289,7 +302,7 @@ static void connected(struct weir__wire *wire)
 	if (getsockopt(wire->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
 		error = errno;
 	if (error != 0) {
-		try_next(wire, -EHOSTUNREACH, strerror(error));
+		try_next(wire, -EHOSTUNREACH, words_for(error));
 		return;
 	}
 	if (!wire->address->tls) {

@@ -32,9 +32,26 @@ static int complain(int error, char **ret_error, const char *format, const char 
 	return error;
 }
 
+/* What to do about it, where the error alone leaves one at a loss. */
+static const char *remedy(int error)
+{
+	switch (error) {
+	case EROFS:
+		return ": use a path where files can be written";
+	case EACCES:
+	case EPERM:
+		return ": use a path of your own";
+	case ENOSPC:
+	case EDQUOT:
+		return ": free some space there";
+	default:
+		return "";
+	}
+}
+
 static int complain_of_errno(char **ret_error, const char *what, const char *path)
 {
-	*ret_error = weir__format_new("%s %s: %s", what, path, strerror(errno));
+	*ret_error = weir__format_new("%s %s: %s%s", what, path, strerror(errno), remedy(errno));
 	return -EHOSTUNREACH;
 }
 
