@@ -3,17 +3,39 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+static bool is(const char *path, mode_t kind)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && (status.st_mode & S_IFMT) == kind;
+}
+
+/* The copier has one code for three things. The path is the source's; by now it may have become
+ * something else, and then the last words hold. */
+static const char *words_for_loop(const char *path)
+{
+	if (is(path, S_IFLNK))
+		return "a link, and links are not followed: -l copies links";
+	if (is(path, S_IFDIR))
+		return "a directory cannot be copied into itself";
+	return "a link is in the way";
+}
+
 /* What the copier means by these, which the C library cannot know. */
-static const char *words_for(int error)
+static const char *words_for(const char *path, int error)
 {
 	switch (error) {
 	case -ENOTUNIQ:
 		return "source and destination are the same file";
 	case -ELOOP:
-		return "a directory cannot be copied into itself, nor a link be followed: -l "
-		       "copies links";
+		return words_for_loop(path);
+	case -ENOTDIR:
+		/* Of the destination: a slash at its end, or several sources. */
+		return access(path, F_OK) < 0 && errno == ENOENT ? "there is no such directory" :
+								   strerror(ENOTDIR);
 	case -EEXIST:
 		return "another source has that name";
 	case -EISDIR:
@@ -56,7 +78,7 @@ void weir__cp_failed(const char *path, int error, void *arg)
 	clear_line(cp);
 	fprintf(stderr, "%s: ", cp->program);
 	print_name(stderr, path);
-	fprintf(stderr, ": %s\n", words_for(error));
+	fprintf(stderr, ": %s\n", words_for(path, error));
 }
 
 void weir__cp_done(const char *path, char kind, void *arg)

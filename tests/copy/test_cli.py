@@ -60,6 +60,24 @@ def names(directory):
     cp("-a", *[f"{directory}/s/f"] * 300, f"{directory}/d", **here)
 
 
+def reasons(directory):
+    """The one thing that is wrong is said, and nothing that might have been"""
+    directory += "/reasons"
+    here = {"cwd": directory}
+    os.makedirs(f"{directory}/tree")
+    write(f"{directory}/plain")
+    os.symlink("plain", f"{directory}/link")
+    for arguments, code, said in (
+        (["link", "out"], 23, b"link: a link, and links are not followed: -l copies links"),
+        (["-r", "tree", "tree/in"], 23, b"tree/in: a directory cannot be copied into itself"),
+        (["plain", "nodir/"], 125, b"nodir/: there is no such directory"),
+        (["plain", "link", "nodir"], 125, b"nodir: there is no such directory"),
+        (["plain", "link/"], 125, b"link/: Not a directory"),
+    ):
+        finished = cp(*arguments, code=code, **here)
+        expect(said + b"\n" in finished.stderr, f"{arguments}: {finished.stderr} does not say {said}")
+
+
 def bad_input(directory):
     here = {"cwd": directory}
     write(f"{directory}/plain")
@@ -216,7 +234,7 @@ def output(directory):
 def main():
     with place() as directory:
         for part in (
-            usage, names, bad_input, one_failure_does_not_stop_the_others, dry_run, update,
+            usage, names, reasons, bad_input, one_failure_does_not_stop_the_others, dry_run, update,
             replacing, filters, interruption, output,
         ):
             part(directory)
