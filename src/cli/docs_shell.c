@@ -136,10 +136,49 @@ static void bash_helpers(void)
 	     "}\n");
 }
 
+/* Where the help of an option is the list of its values. */
+static bool has_values(const struct weir__cp_option *option)
+{
+	return option->value && strchr(option->help, '|');
+}
+
+static void print_values(const struct weir__cp_option *option)
+{
+	for (const char *at = option->help; *at; at++)
+		putchar(*at == '|' ? ' ' : *at);
+}
+
+static bool takes_next_word(const struct weir__cp_option *option)
+{
+	return option->value && *option->value != '[';
+}
+
+/* What follows an option that takes a value is no file. */
+static void bash_cp_values(void)
+{
+	puts("\tcase ${all[last-1]} in");
+	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
+		if (!takes_next_word(at))
+			continue;
+		printf("\t--%s", at->name);
+		if (at->letter)
+			printf("|-%c", at->letter);
+		fputs(") ", stdout);
+		if (has_values(at)) {
+			fputs("COMPREPLY=($(compgen -W '", stdout);
+			print_values(at);
+			fputs("' -- \"$word\")); ", stdout);
+		}
+		puts("return ;;");
+	}
+	puts("\tesac");
+}
+
 static void bash_cp(void)
 {
-	fputs("_weir_copy() {\n"
-	      "\tif [[ $word == -* ]]; then\n"
+	puts("_weir_copy() {");
+	bash_cp_values();
+	fputs("\tif [[ $word == -* ]]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W '",
 	      stdout);
 	bash_cp_words();
@@ -239,6 +278,7 @@ static void zsh_text(const char *text)
 	}
 }
 
+/* Without its end, before which more about its value may be said. */
 static void zsh_option(const struct option_spec *spec)
 {
 	static const char *const actions[] = {
@@ -261,22 +301,26 @@ static void zsh_option(const struct option_spec *spec)
 	putchar(']');
 	if (spec->value != VALUE_NONE)
 		printf(":%s:%s", spec->metavar, actions[spec->value]);
-	puts("' \\");
 }
 
 static void zsh_cp_options(void)
 {
 	for (const struct weir__cp_option *at = weir__cp_options; at->name; at++) {
-		bool takes = at->value && *at->value != '[';
 		struct option_spec spec = {
 			.letter = at->letter,
 			.name = at->name,
-			.value = takes ? VALUE_TEXT : VALUE_NONE,
+			.value = takes_next_word(at) && !has_values(at) ? VALUE_TEXT : VALUE_NONE,
 			.metavar = at->value,
 			.text = at->help,
 		};
 
 		zsh_option(&spec);
+		if (has_values(at)) {
+			printf(":%s:(", at->value);
+			print_values(at);
+			putchar(')');
+		}
+		puts("' \\");
 	}
 }
 
@@ -338,8 +382,10 @@ int write_zsh(void)
 	for (int i = 0; i < CMD_COUNT; i++) {
 		printf("\t%s)\n\t\t_arguments -S -s \\\n", command_specs[i].name);
 		for (size_t j = 0; j < n_option_specs; j++) {
-			if (option_specs[j].commands & (1u << i))
+			if (option_specs[j].commands & (1u << i)) {
 				zsh_option(&option_specs[j]);
+				puts("' \\");
+			}
 		}
 		if (i == CMD_CP)
 			zsh_cp_options();

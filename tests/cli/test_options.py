@@ -256,6 +256,10 @@ def test_bash_completion(weir):
     check(complete("weir", "ls", "--store", "sqlite", ":", "/a", "--js") == ["--json"], "and after it")
     check(complete("weir-cp", "--arch") == ["--archive"], "options of weir-cp")
     check("/etc/passwd" in complete("weir-cp", "-a", "/etc/passw"), "files for weir-cp")
+    for words in ("weir", "cp"), ("weir-cp",):
+        found = complete(*words, "--copy-method", "re")
+        check(found == ["reflink", "read-write"], "values of an option of cp", words, found)
+        check(complete(*words, "--threads", "") == [""], "of which some cannot be listed", words)
     os.mkdir(weir.path("with blanks in it"))
     for words in ("cp", "-a"), ("run", "api/one", "ls"):
         found = complete("weir", *words, weir.path("with"))
