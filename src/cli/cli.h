@@ -67,6 +67,7 @@ void json_close(struct json *json, const char *bracket);
 void json_key(struct json *json, const char *key);
 void json_text(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, uint64_t number);
+void json_null(struct json *json, const char *key);
 void json_seconds(struct json *json, const char *key, weir_time time);
 
 /* ---- store.c ---- */

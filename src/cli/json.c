@@ -91,6 +91,12 @@ void json_number(struct json *json, const char *key, uint64_t number)
 	fprintf(json->stream, "%llu", (unsigned long long)number);
 }
 
+void json_null(struct json *json, const char *key)
+{
+	json_key(json, key);
+	fputs("null", json->stream);
+}
+
 void json_seconds(struct json *json, const char *key, weir_time time)
 {
 	json_key(json, key);

@@ -77,7 +77,10 @@ static void json_claim(struct json *json, const struct weir_claim_info *info)
 	json_text(json, "owner", info->owner);
 	json_text(json, "request_id", info->request_id);
 	json_number(json, "weight", info->weight);
-	json_number(json, "pid", info->pid > 0 ? (uint64_t)info->pid : 0);
+	if (info->pid > 0)
+		json_number(json, "pid", (uint64_t)info->pid);
+	else
+		json_null(json, "pid");
 	json_seconds(json, "age", info->age);
 }
 

@@ -44,6 +44,11 @@ def test_json_is_valid_whatever_is_in_it(weir):
     check(all(i["holders"] == [] and i["waiters"] == [] for i in infos), "empty lists", infos)
 
 
+def test_holder_without_a_process(weir):
+    check(weir.run("acquire", "a")[0] == 0, "a lease of a script")
+    check(weir.show("a")["holders"][0]["pid"] is None, "null: no process has it", weir.show("a"))
+
+
 def test_nothing_there(weir):
     code, out, err = weir.run("ls")
     check(code == 0 and out == "" and err.count("\n") == 1, "an empty store", code, out, err)
