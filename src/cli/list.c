@@ -211,6 +211,7 @@ static const struct table ls_table = {
 static const struct table show_table = {
 	.heads = { "", "OWNER", ">PID", ">WEIGHT", ">AGE", ">LEFT", "ID" },
 	.n_columns = 7,
+	.gives_way = 1,
 };
 
 /* ---- both ---- */

@@ -4,7 +4,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#define CUT "..."
+
+enum { LEAST = 16 }; /* characters to which a column may be cut */
 
 bool wants_colour(FILE *stream)
 {
@@ -57,14 +62,34 @@ static size_t width_of(const char *text)
 
 static void print_cell(FILE *stream, const char *text, size_t width, bool right, bool last)
 {
-	int pad = (int)(width - width_of(text));
+	size_t wide = width_of(text);
+	int pad = wide < width ? (int)(width - wide) : 0;
 
 	if (right)
 		fprintf(stream, "%*s", pad, "");
-	fputs(text, stream);
+	if (wide > width) /* a name or an owner, which are ASCII */
+		fprintf(stream, "%.*s" CUT, (int)(width - strlen(CUT)), text);
+	else
+		fputs(text, stream);
 	if (!last && !right)
 		fprintf(stream, "%*s", pad, "");
 	fputs(last ? "" : "  ", stream);
+}
+
+/* One long name would make every line of the table two. What is not for people stays whole. */
+static void fit(const struct table *table, FILE *stream, size_t *widths)
+{
+	size_t *width = &widths[table->gives_way];
+	struct winsize size;
+	size_t others = 0;
+
+	if (!isatty(fileno(stream)) || ioctl(fileno(stream), TIOCGWINSZ, &size) < 0)
+		return;
+	for (size_t i = 0; i < table->n_columns; i++)
+		others += (i != table->gives_way ? widths[i] : 0) + (i > 0 ? 2 : 0);
+	if (size.ws_col == 0 || *width <= LEAST || others + *width <= size.ws_col)
+		return;
+	*width = others + LEAST < size.ws_col ? size.ws_col - others : LEAST;
 }
 
 static bool empty(struct table *table)
@@ -96,6 +121,7 @@ static void print(const struct table *table, FILE *stream, bool colour)
 		if (width > widths[i % n])
 			widths[i % n] = width;
 	}
+	fit(table, stream, widths);
 	fputs(colour ? "\033[1m" : "", stream);
 	for (size_t i = 0; i < n; i++)
 		print_cell(stream, table->heads[i] + right[i], widths[i], right[i], i == n - 1);

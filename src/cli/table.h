@@ -1,4 +1,5 @@
-/* cli: tables for people. Columns are as wide as what is in them; numbers to the right. */
+/* cli: tables for people. Columns are as wide as what is in them; numbers to the right. On a
+ * terminal that is too narrow for that, one of them gives way. */
 #ifndef WEIR_CLI_TABLE_H
 #define WEIR_CLI_TABLE_H
 
@@ -10,6 +11,7 @@
 struct table {
 	const char *heads[TABLE_COLUMNS]; /* one that begins with > is set to the right */
 	size_t n_columns;
+	size_t gives_way; /* the column that is cut where a terminal is too narrow */
 	char **cells;
 	size_t n_cells, room;
 	bool failed; /* out of memory */

@@ -229,6 +229,18 @@ def test_watch_all(weir):
     terminal.end()
 
 
+def test_long_names_are_cut(weir):
+    """On a terminal that is too narrow for them, and nowhere else; the other columns stay"""
+    name = "x" * 200
+    weir.run("limit", name, "10000")
+    terminal = Terminal(weir, [weir.binary, "ls", "--watch"])
+    line = terminal.expect(r"\n(x{12,77}\.\.\. [^\r\n]*10000[^\r\n]*)", "the name is cut")[0]
+    check(len(line) == 80, "the line is as long as the terminal is wide", line)
+    terminal.send(b"\x03")
+    terminal.end()
+    check(name + " " in weir.run("ls")[1] and f'"{name}"' in weir.run("ls", "--json")[1], "whole elsewhere")
+
+
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     if not os.path.exists("/dev/ptmx"):
