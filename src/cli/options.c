@@ -98,6 +98,16 @@ static int set_flag(struct options *options, const struct option_spec *spec)
 	return -1;
 }
 
+/* Most likely a variable that is not set: whoever names a store must not get another one. */
+static int set_store(struct options *options, const char *value)
+{
+	if (!*value)
+		return fail(EXIT_USAGE, "--store is an empty word: say a URL like sqlite:PATH, or "
+					"leave it out for $WEIR_STORE or the default");
+	options->store = value;
+	return -1;
+}
+
 static int set_value(struct options *options, const struct option_spec *spec, const char *value)
 {
 	uint32_t number;
@@ -147,8 +157,7 @@ static int set_value(struct options *options, const struct option_spec *spec, co
 		options->grant = value;
 		break;
 	case OPT_STORE:
-		options->store = value;
-		break;
+		return set_store(options, value);
 	default:
 		break;
 	}

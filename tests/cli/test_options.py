@@ -49,6 +49,21 @@ def test_kinds_of_stores(weir):
         check(code == 64 and "ASCII" in err, "what is wrong with a name that can be printed", option, err)
 
 
+def test_an_empty_store(weir):
+    """Whoever names a store by a variable that is not set does not get another one; an empty WEIR_STORE is none"""
+    named = {"WEIR_STORE": f"sqlite:{weir.path('named.db')}"}
+    for words in (["run", "a", "true"], ["acquire", "a"], ["ls"], ["limit", "a", "1"], ["doctor"], ["store", "init"]):
+        for option in (["--store", ""], ["--store="]):
+            for environment in ({}, named):
+                code, out, err = weir.run(words[0], *option, *words[1:], env=environment)
+                check(code == 64 and out == "" and "--store" in err and err.count("\n") == 1,
+                      "an empty --store is wrong usage", words, code, err)
+    check(not os.path.exists(weir.environment["XDG_STATE_HOME"]) and not os.path.exists(weir.path("named.db")),
+          "and nothing is made")
+    check(weir.run("limit", "a", "2", env={"WEIR_STORE": ""})[0] == 0 and weir.run("limit", "a")[1] == "2\n",
+          "an empty WEIR_STORE is as none")
+
+
 def test_help_manual_and_completions_agree(weir):
     docs = os.path.join(os.path.dirname(weir.binary), "weir-docs")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../man/weir.1.in")
