@@ -8,6 +8,7 @@
 #include <weir/store.h>
 
 #include "cli/options.h"
+#include "cli/terminal.h"
 
 /* Exit codes; those of the command come through as they are, 128 + n for signal n. */
 enum {
@@ -110,8 +111,6 @@ void let_signals_in(void (*handler)(int));
 void hold_signals_again(void);
 /* In the command: as they were found. */
 void restore_signals(void);
-/* Whether this process is in the foreground of the terminal. */
-bool in_foreground(int terminal);
 /* Ends the process because of a signal, in the way that a waiting shell understands. tell_group:
  * the others of our process group have not seen that signal yet. */
 _Noreturn void die_of(int signal, bool tell_group);

@@ -2,6 +2,7 @@
 #include "cli/cp.h"
 
 #include "cli/standard.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,10 +12,11 @@
 #include <unistd.h>
 
 static struct weir_copy_flag *interrupted;
+static volatile sig_atomic_t signal_seen;
 
-static void interrupt(int signal)
+static void interrupt(int number)
 {
-	(void)signal;
+	signal_seen = number;
 	weir_copy_cancel(interrupted);
 }
 
@@ -48,6 +50,17 @@ static void raise_limit(void)
 	}
 }
 
+/* As cp(1) does, for the sake of the script or the loop it is in. */
+static void die_of_signal(void)
+{
+	int number = signal_seen;
+
+	if (!number)
+		return;
+	(void)signal(number, SIG_DFL);
+	die_on_terminal(number, false);
+}
+
 static int finish(struct cp *cp, const struct weir_copy_stats *stats, int result)
 {
 	bool written;
@@ -70,7 +83,7 @@ int weir__cli_cp(int argc, char **argv)
 {
 	struct cp cp = { .config.failed = weir__cp_failed };
 	struct weir_copy_stats stats = { 0 };
-	int code;
+	int result, code;
 
 	if (take_closed_descriptors() < 0)
 		return CP_FAILED;
@@ -89,7 +102,10 @@ int weir__cli_cp(int argc, char **argv)
 		cp.config.progress = weir__cp_progress;
 	catch_signals(&cp.cancel);
 	raise_limit();
-	code = finish(&cp, &stats, weir_copy(&cp.config, &stats));
+	result = weir_copy(&cp.config, &stats);
+	code = finish(&cp, &stats, result);
 	free(cp.rules);
+	if (result == -ECANCELED)
+		die_of_signal();
 	return code;
 }

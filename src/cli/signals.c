@@ -63,24 +63,10 @@ void restore_signals(void)
 	sigprocmask(SIG_SETMASK, &mask_found, NULL);
 }
 
-bool in_foreground(int terminal)
-{
-	return tcgetpgrp(terminal) == getpgrp();
-}
-
-/* A shell that runs a script learns from a child that died of an interrupt that the user wants the
- * script to end, too; from an exit code it does not. In any other place the exit code is what was
- * promised. */
+/* Away from a terminal the exit code is what was promised; a shell makes the same of both. */
 _Noreturn void die_of(int signal, bool tell_group)
 {
-	sigset_t set;
-
-	if ((signal == SIGINT || signal == SIGQUIT) && getpgrp() != getpid() &&
-	    in_foreground(STDERR_FILENO)) {
-		sigemptyset(&set);
-		sigaddset(&set, signal);
-		kill(tell_group ? 0 : getpid(), signal);
-		sigprocmask(SIG_UNBLOCK, &set, NULL);
-	}
+	if (signal == SIGINT || signal == SIGQUIT)
+		die_on_terminal(signal, tell_group);
 	_exit(128 + signal);
 }

@@ -41,6 +41,8 @@ class Process:
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
+        # The terminal of whoever runs the tests is not theirs: on one, weir ends by the signal.
+        options.setdefault("start_new_session", True)
         self.popen = subprocess.Popen(command, env=environment, **options)
         self.pid = self.popen.pid
         self.buffer = b""

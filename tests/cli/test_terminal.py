@@ -107,20 +107,37 @@ def test_interrupt_key_ends_it(weir):
     terminal.expect("ready", "it runs")
     terminal.send(b"\x03")
     status, _ = terminal.end()
-    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 130, "130 = 128 + INT", status)
+    check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "it dies of INT", status)
     weir.wait_free()
 
 
 def test_interrupt_key_ends_a_script(weir):
     """A script that calls weir ends with the command, as it would without weir"""
-    script = f"{weir.binary} run a sh -c 'echo ready; exec sleep 1000'; echo went on"
+    command = f"{weir.binary} run a sh -c 'echo ready >/dev/tty; exec sleep 1000'"
     for shell in ("bash", "dash"):
-        terminal = Terminal(weir, [shell, "-c", script])
-        terminal.expect("ready", "it runs")
-        terminal.send(b"\x03")
-        _, rest = terminal.end()
-        check(b"went on" not in rest, "87: the script ends, too", shell, rest)
-        weir.wait_free()
+        for elsewhere in ("", "2>/dev/null", "</dev/null >/dev/null 2>&1"):
+            terminal = Terminal(weir, [shell, "-c", f"{command} {elsewhere}; echo went on"])
+            terminal.expect("ready", "it runs")
+            terminal.send(b"\x03")
+            _, rest = terminal.end()
+            check(b"went on" not in rest, "87: the script ends, too", shell, elsewhere, rest)
+            weir.wait_free()
+
+
+def test_interrupt_key_ends_a_loop(weir):
+    """At a prompt weir is a process group of its own, and only its death by the signal ends the loop"""
+    terminal = Terminal(weir, ["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
+    terminal.expect("prompt> ", "a shell")
+    terminal.send(f"for i in 1 2; do {weir.binary} run a sh -c 'echo r''eady; exec sleep 1000' 2>/dev/null; "
+                  "echo went''on; done\n".encode())
+    terminal.expect("ready", "it runs")
+    terminal.send(b"\x03")
+    terminal.expect("prompt> ", "the loop ends")
+    terminal.send(b"echo code=$?\n")
+    terminal.expect(r"code=130\r\n", "the shell sees 130")
+    weir.wait_free()
+    terminal.send(b"exit\n")
+    terminal.end()
 
 
 def test_stop_key_and_foreground(weir):
@@ -190,7 +207,7 @@ def test_interrupt_key_while_waiting(weir):
     terminal.expect("waiting for a", "it waits")
     terminal.send(b"\x03")
     status, seen = terminal.end()
-    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 130, "130", status)
+    check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "it dies of INT", status)
     check(seen.endswith(b"\r\x1b[K") and b"ran" not in seen, "the line is cleared", seen)
     check(weir.show("a")["waiting"] == 0, "94: nobody waits")
     weir.let_go(holder)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -200,7 +201,7 @@ def interruption(directory):
     for options in ([], ["--copy-method=read-write"], ["--no-io-uring"]):
         with subprocess.Popen(
             [WEIR_CP, "-a", *options, f"{directory}/long", f"{directory}/cut"],
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
         ) as process:
             wait_until(lambda: os.path.exists(f"{directory}/cut"), 60)
             time.sleep(0.01 if SHORT else 0.05)
@@ -214,6 +215,29 @@ def interruption(directory):
             size = os.stat(f"{directory}/cut/{name}").st_size
             expect(size in (3000, megabytes * 1_000_000), f"{name} is {size} bytes long")
         run("rm", "-rf", f"{directory}/cut")
+
+
+def interrupt_key(directory):
+    """On a terminal it ends by the signal, so that loops end, wherever its output goes; elsewhere with 125."""
+    for number, key in ((signal.SIGINT, b"\x03"), (signal.SIGTERM, None)):
+        ended = 0
+        while ended == 0:  # all was copied before it was told
+            pid, terminal = pty.fork()
+            if pid == 0:
+                nothing = os.open("/dev/null", os.O_WRONLY)
+                os.dup2(nothing, 1)
+                os.dup2(nothing, 2)
+                os.execv(WEIR_CP, [WEIR_CP, "-a", f"{directory}/long", f"{directory}/cut"])
+            wait_until(lambda: os.path.exists(f"{directory}/cut"), 60)
+            if key:
+                os.write(terminal, key)
+            else:
+                os.kill(pid, number)
+            ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            os.close(terminal)
+            expect(not leftovers(directory), "temporary names are left")
+            run("rm", "-rf", f"{directory}/cut")
+        expect(ended == -number, f"interrupted on a terminal: {ended}")
 
 
 def output(directory):
@@ -235,7 +259,7 @@ def main():
     with place() as directory:
         for part in (
             usage, names, reasons, bad_input, one_failure_does_not_stop_the_others, dry_run, update,
-            replacing, filters, interruption, output,
+            replacing, filters, interruption, interrupt_key, output,
         ):
             part(directory)
     done("the command")
