@@ -166,6 +166,16 @@ static int set_value(struct options *options, const struct option_spec *spec, co
 
 static int unknown(const struct options *options, const char *option)
 {
+	static const char request_id[] = "--request-id";
+	size_t length = strcspn(option, "=");
+
+	/* Scripts may have it from a time when two runs of one id ran at once, on one permit. */
+	if (options->command == CMD_RUN && length == strlen(request_id) &&
+	    strncmp(option, request_id, length) == 0)
+		return fail(EXIT_USAGE,
+			    "weir run has no --request-id, for two runs of one id would "
+			    "share a permit and run at once: leave it out, or use weir "
+			    "acquire --request-id and weir release");
 	return fail(EXIT_USAGE, "unknown option %s: see weir %s --help", option,
 		    command_name(options->command));
 }

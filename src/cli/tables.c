@@ -143,7 +143,10 @@ const struct option_spec option_specs[] = {
 	  NULL, RUN | ACQUIRE },
 	{ OPT_REQUEST_ID, 0, "request-id", NULL, VALUE_TEXT, "TEXT",
 	  "the same id finds the same lease again",
-	  "While that lease lives, or its place in the queue.", ACQUIRE | RUN },
+	  "While that lease lives, or its place in the queue. Who uses an id twice holds one "
+	  "permit, "
+	  "so weir run has no such option: its two commands would run at once.",
+	  ACQUIRE },
 	{ OPT_ALL, 'a', "all", NULL, VALUE_NONE, NULL, "evict every holder of NAME", NULL, EVICT },
 	{ OPT_WATCH, 0, "watch", NULL, VALUE_NONE, NULL,
 	  "show it again and again, until interrupted",

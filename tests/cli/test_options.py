@@ -45,7 +45,7 @@ def test_kinds_of_stores(weir):
     code, _, err = weir.run("ls", "--store", "/tmp/secret")
     check(code == 64 and "sqlite:PATH" in err and "redis://HOST" in err and "secret" not in err, "all of them", err)
     for option in ("--owner", "--request-id"):
-        code, _, err = weir.run("run", option, "J\u00f6rg", "a", "true")
+        code, _, err = weir.run("acquire", option, "J\u00f6rg", "a")
         check(code == 64 and "ASCII" in err, "what is wrong with a name that can be printed", option, err)
 
 
@@ -62,6 +62,16 @@ def test_an_empty_store(weir):
           "and nothing is made")
     check(weir.run("limit", "a", "2", env={"WEIR_STORE": ""})[0] == 0 and weir.run("limit", "a")[1] == "2\n",
           "an empty WEIR_STORE is as none")
+
+
+def test_request_id_is_not_for_run(weir):
+    """L1: two runs of one id would run at once with one permit"""
+    for words in (["--request-id", "job"], ["--request-id=job"]):
+        code, out, err = weir.run("run", *words, "a", "echo", "ran")
+        check(code == 64 and out == "" and "leave it out" in err and "weir acquire --request-id" in err,
+              "what to do is said", code, out, err)
+    check("request-id" not in weir.run("run", "--help")[1], "no word of it in the help of run")
+    check("request-id" in weir.run("acquire", "--help")[1], "but in that of acquire")
 
 
 def test_help_manual_and_completions_agree(weir):
@@ -156,7 +166,8 @@ WRONG = [
     ["run", "--id"],
     ["run", "--owner", "x" * 201, "a", "true"],
     ["run", "--owner", "new\nline", "a", "true"],
-    ["run", "--request-id", "x" * 201, "a", "true"],
+    ["acquire", "--request-id", "x" * 201, "a"],
+    ["run", "--request-id", "job", "a", "true"],
     ["run", "", "true"],
     ["run", "new\nline", "true"],
     ["run", "x" * 201, "true"],
