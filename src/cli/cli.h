@@ -76,7 +76,7 @@ void json_seconds(struct json *json, const char *key, weir_time time);
 /* Opens what --store, $WEIR_STORE or the default say. 0, or an exit code and all has been said. */
 int open_store(const struct options *options, struct weir_store **ret_store);
 /* Likewise, and signals wait from then on. One that comes before ends the process: somebody else
- * may keep the store locked. */
+ * may keep the store locked. Begins the patience that -w or -n allow; acquire() ends it. */
 int open_and_hold_signals(const struct options *options, struct weir_store **ret_store);
 /* The path of the default store, to be freed; NULL: there is none. */
 char *default_path(void);
@@ -108,12 +108,31 @@ extern const int forwarded[N_FORWARDED];
 void hold_signals(void);
 /* While waiting for a permit: what ends a process goes to the handler, the mask is as it was. */
 void let_signals_in(void (*handler)(int));
+/* While giving a permit back: those alone that end a process. */
+void let_fatal_in(void (*handler)(int));
 void hold_signals_again(void);
 /* In the command: as they were found. */
 void restore_signals(void);
 /* Ends the process because of a signal, in the way that a waiting shell understands. tell_group:
  * the others of our process group have not seen that signal yet. */
 _Noreturn void die_of(int signal, bool tell_group);
+
+/* ---- patience.c: an end to waiting for a store that does not answer ---- */
+
+#define PATIENCE (5 * WEIR_SECOND) /* where nobody has said for how long */
+#define PATIENCE_SLACK (2 * WEIR_SECOND)
+#define HURRY (500 * WEIR_MS) /* enough for a server that is well, and soon enough for people */
+
+/* After this time the process ends with that line and code or, if died_of is a signal, because of
+ * that, as the command did. WEIR_NEVER: only after patience_shorten. */
+__attribute__((format(printf, 4, 5))) void patience_begin(weir_time time, int code, int died_of,
+							  const char *format, ...);
+/* After whatever has changed the mask of signals. */
+void patience_goes_on(void);
+/* In a handler: it ends after this time. died_of: without a word, and because of that signal, of
+ * which our process group knows; or 0. */
+void patience_shorten(weir_time time, int died_of);
+void patience_end(void);
 
 /* ---- spawn.c, supervise.c: the command of weir run ---- */
 

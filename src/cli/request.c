@@ -34,8 +34,10 @@ struct attempt {
 	char id[33];
 };
 
+/* Who is told twice has even less time for giving the place in the queue back. */
 static void on_fatal(int number)
 {
+	patience_shorten(signal_seen ? HURRY : PATIENCE, number);
 	signal_seen = number;
 	weir_sem_release(&interrupted, 1);
 }
@@ -260,11 +262,13 @@ int acquire(struct weir_store *store, const struct wanted *wanted, struct weir_l
 							       WEIR_NEVER;
 		prepare_status(&attempt);
 	}
+	patience_goes_on();
 	error = only_try ? ask_now(&attempt) : wait_for_it(&attempt);
 	*ret_signal = signal_seen;
-	if (error == 0) {
+	if (error == 0)
 		*ret_lease = attempt.lease;
-		return 0;
-	}
-	return signal_seen ? 128 + signal_seen : explain(&attempt, error);
+	else
+		error = signal_seen ? 128 + signal_seen : explain(&attempt, error);
+	patience_end();
+	return error;
 }

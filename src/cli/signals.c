@@ -36,7 +36,7 @@ void hold_signals(void)
 }
 
 /* Those that are ignored stay ignored. */
-void let_signals_in(void (*handler)(int))
+static void catch_fatal(void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler };
 
@@ -46,7 +46,26 @@ void let_signals_in(void (*handler)(int))
 		if (fatal_found[i].sa_handler == SIG_IGN)
 			sigaction(fatal[i], &fatal_found[i], NULL);
 	}
+}
+
+void let_signals_in(void (*handler)(int))
+{
+	catch_fatal(handler);
 	sigprocmask(SIG_SETMASK, &mask_found, NULL);
+	patience_goes_on();
+}
+
+void let_fatal_in(void (*handler)(int))
+{
+	sigset_t set;
+
+	catch_fatal(handler);
+	sigemptyset(&set);
+	for (size_t i = 0; i < N_FATAL; i++) {
+		if (!sigismember(&mask_found, fatal[i]))
+			sigaddset(&set, fatal[i]);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void hold_signals_again(void)

@@ -70,11 +70,24 @@ static void leave(int number)
 	die_of(number, false);
 }
 
+static void begin_patience(const struct options *options)
+{
+	bool once = options->nonblock || (options->has_wait && options->wait == 0);
+	weir_time told = once ? PATIENCE : options->wait;
+	weir_time time = once ? PATIENCE : WEIR_NEVER;
+
+	if (!once && options->has_wait && __builtin_add_overflow(told, PATIENCE_SLACK, &time))
+		time = WEIR_NEVER;
+	patience_begin(time, EXIT_STORE, 0, "the store did not answer within %s: see weir doctor",
+		       time_text(told).text);
+}
+
 int open_and_hold_signals(const struct options *options, struct weir_store **ret_store)
 {
 	int code;
 
 	hold_signals();
+	begin_patience(options);
 	let_signals_in(leave);
 	code = open_store(options, ret_store);
 	hold_signals_again();

@@ -2,17 +2,19 @@
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from support import check, main  # noqa: E402
+from support import check, main, wait_gone  # noqa: E402
 from with_redis import Cluster, Server, ask, free_port, need_redis  # noqa: E402
 
 SECRET = "canary-93b1"
@@ -65,6 +67,69 @@ def test_silence(weir):
         port = silent.getsockname()[1]
         refused(weir, f"redis://:{SECRET}@127.0.0.1:{port}?attempts=1&timeout=200ms", 69,
                 f"127.0.0.1:{port}", "timeout")
+
+
+def test_silence_is_not_waited_for(weir):
+    """With -w and -n for a time that has to do with what was asked, and not for that of all retries"""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(8)
+        there = weir.run("ls", "--store", "nonsense:")[2]
+        for kind in [kind for kind in ("redis", "postgres") if f" {kind}:" in there]:
+            store = f"{kind}://u:{SECRET}@127.0.0.1:{silent.getsockname()[1]}/{'0' if kind == 'redis' else 'x'}"
+            for words, told in ((["run", "-w", "1", "a", "echo", "ran"], "1s"), (["acquire", "-n", "a"], "5s")):
+                begun = time.monotonic()
+                code, out, err = weir.run(words[0], "--store", store, *words[1:])
+                check(code == 69 and out == "" and f"did not answer within {told}" in err and err.count("\n") == 1,
+                      "it is given up", words, code, out, err)
+                check(SECRET not in err and time.monotonic() - begun < 20, "in time", words, time.monotonic() - begun)
+
+
+def stops_its_server(weir, redis, *options):
+    """A run whose command stops the server and ends with 3, and when that was."""
+    process = weir.start("run", "--store", redis.url, *options, "a", "sh", "-c",
+                         f"echo $$; kill -STOP {redis.process.pid}; exit 3")
+    wait_gone(int(process.line()), "the command ends")
+    return process, time.monotonic()
+
+
+def test_a_server_that_hangs_at_the_end(weir):
+    """The exit code is the command's, and not half a minute later"""
+    with server() as redis:
+        process, begun = stops_its_server(weir, redis)
+        code, _, err = process.end()
+        took = time.monotonic() - begun
+        redis.process.send_signal(signal.SIGCONT)
+        check(code == 3 and "TTL of 30s" in err and err.count("\n") == 1, "what follows is said", code, err)
+        check(took < 20, "it is given up", took)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        times = []
+        while not times or (times[-1] > 4 and len(times) < 5):  # a busy machine is forgiven
+            with server() as redis:
+                process, begun = stops_its_server(weir, redis)
+                process.signal(number)
+                code, _, err = process.end()
+                times.append(time.monotonic() - begun)
+                redis.process.send_signal(signal.SIGCONT)
+                check(code == 3 and "TTL of 30s" in err, "it is the command's code", number, code, err)
+        check(times[-1] <= 4, "a signal ends it sooner", number, times)
+
+
+def test_a_server_that_hangs_while_waiting(weir):
+    """Signals end a wait, though the place in the queue cannot be given back"""
+    with server() as redis:
+        holder = weir.holder("--store", redis.url)
+        waiter = weir.start("run", "--store", redis.url, "a", "echo", "ran")
+        while '"waiting":1' not in weir.run("ls", "--json", "--store", redis.url)[1].replace(" ", ""):
+            pass
+        redis.process.send_signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        waiter.signal(signal.SIGTERM)
+        code, out, _ = waiter.end()
+        took = time.monotonic() - begun
+        redis.process.send_signal(signal.SIGCONT)
+        check(code == 143 and out == "" and took < 20, "it ends", code, out, took)
+        check(weir.let_go(holder)[0] == 0, "and the holder as ever")
 
 
 class Web(BaseHTTPRequestHandler):

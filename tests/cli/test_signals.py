@@ -108,6 +108,19 @@ def test_signal_while_waiting(weir):
     weir.let_go(holder)
 
 
+def test_stopped_while_waiting(weir):
+    """Who was stopped until its time was over has had an answer all the same: 75, and not 69"""
+    holder = weir.holder()
+    waiter = weir.start("run", "-w", "1", "a", "echo", "ran")
+    weir.wait_waiting(1)
+    waiter.signal(signal.SIGSTOP)
+    time.sleep(4)  # the event is that time passes
+    waiter.signal(signal.SIGCONT)
+    code, out, err = waiter.end()
+    check(code == 75 and out == "", "75: -w passed", code, err)
+    weir.let_go(holder)
+
+
 def test_weir_killed_with_kill(weir):
     """L11, CHECKLIST 89: the command gets TERM"""
     process, pid, _ = counter(weir)

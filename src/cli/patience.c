@@ -1,0 +1,131 @@
+/* cli: an end to waiting for a store that does not answer.
+ *
+ * A call to a store returns when its server has answered, or after the store's own time-outs and
+ * retries, which are made for servers that come back and may take half a minute. Who is in a hurry
+ * ends the process instead, in the handler of a timer's signal. That is fine at the moments when
+ * this is used: nothing is held yet, or the command has ended and the lease ends by itself.
+ *
+ * When the time is over, the timer ticks on a few times before the end comes: the call may just be
+ * about to return, and who was stopped all the time gets one tick for it and not the end at once.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define SIG_PATIENCE (SIGRTMIN + 1) /* SIGRTMIN is that of supervise.c */
+#define TICK (100 * WEIR_MS)
+#define TICKS 20
+
+static struct {
+	volatile sig_atomic_t there; /* and to be obeyed */
+	volatile sig_atomic_t ticks;
+	volatile sig_atomic_t code;
+	volatile sig_atomic_t died_of;
+	volatile sig_atomic_t tell_group;
+	timer_t timer;
+	struct sigaction found;
+	char line[200];
+} patience;
+
+static void set_timer(weir_time time)
+{
+	struct itimerspec when = {
+		.it_value = { .tv_sec = time / WEIR_SECOND, .tv_nsec = time % WEIR_SECOND },
+		.it_interval = { .tv_nsec = TICK },
+	};
+
+	(void)timer_settime(patience.timer, 0, &when, NULL);
+}
+
+static void tick(int number)
+{
+	(void)number;
+	if (!patience.there || --patience.ticks > 0)
+		return;
+	/* Nobody is left to be told when standard error fails. */
+	if (write(STDERR_FILENO, patience.line, strlen(patience.line)) < 0)
+		patience.there = false;
+	if (patience.died_of)
+		die_of(patience.died_of, patience.tell_group);
+	_exit(patience.code);
+}
+
+/* On a terminal a status line may stand where this is to be written. */
+static void prepare_line(const char *format, va_list args)
+{
+	size_t size = sizeof(patience.line) - 1;
+	int length = snprintf(patience.line, size,
+			      "%sweir: ", isatty(STDERR_FILENO) ? "\r\033[K" : "");
+
+	(void)vsnprintf(patience.line + length, size - (size_t)length, format, args);
+	strcat(patience.line, "\n");
+}
+
+void patience_begin(weir_time time, int code, int died_of, const char *format, ...)
+{
+	struct sigaction action = { .sa_handler = tick, .sa_flags = SA_RESTART };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIG_PATIENCE };
+	va_list args;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &patience.timer) < 0)
+		return; /* then it takes as long as it takes */
+	va_start(args, format);
+	prepare_line(format, args);
+	va_end(args);
+	patience.code = code;
+	patience.died_of = died_of;
+	patience.tell_group = true;
+	patience.ticks = TICKS;
+	patience.there = true;
+	sigfillset(&action.sa_mask);
+	sigaction(SIG_PATIENCE, &action, &patience.found);
+	/* The ticks are a part of the time. */
+	if (time != WEIR_NEVER)
+		set_timer(time > TICKS * TICK ? time - (TICKS - 1) * TICK : TICK);
+	patience_goes_on();
+}
+
+void patience_goes_on(void)
+{
+	sigset_t set;
+
+	if (!patience.there)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, SIG_PATIENCE);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void patience_shorten(weir_time time, int died_of)
+{
+	if (!patience.there)
+		return;
+	if (died_of) {
+		patience.died_of = died_of;
+		patience.tell_group = false;
+		patience.line[0] = '\0';
+	}
+	patience.ticks = 1;
+	set_timer(time);
+}
+
+void patience_end(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set;
+
+	if (!patience.there)
+		return;
+	patience.there = false;
+	timer_delete(patience.timer);
+	sigemptyset(&set);
+	sigaddset(&set, SIG_PATIENCE);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* One that has been sent meanwhile is forgotten thereby. */
+	sigaction(SIG_PATIENCE, &ignore, NULL);
+	sigaction(SIG_PATIENCE, &patience.found, NULL);
+}
