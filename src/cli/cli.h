@@ -141,7 +141,9 @@ struct child {
 	int bind_fd;  /* inherited, or -1 */
 	int terminal; /* to be handed over, or -1 */
 	pid_t pid;
-	int died_of;   /* a signal, or 0 */
+	int own_code;  /* how it ended by itself: its exit code, or -1 */
+	int own_end;   /* and the signal that ended it, or 0 */
+	int died_of;   /* likewise, if weir is to die of it, too */
 	weir_time end; /* of --max-hold, or WEIR_NEVER */
 };
 /* The terminal that the command gets from the beginning, or -1. */

@@ -74,18 +74,41 @@ static void tell_acquired(const struct options *options, const struct weir_lease
 	fflush(stderr);
 }
 
-static void tell_ended(const struct options *options, const char *name, int code)
+/* What the command did, and what weir makes of that: after a lost lease, say, its code is another.
+ */
+static void note_ended(const struct options *options, const char *name, const struct child *child,
+		       int code)
+{
+	char own[64] = "nobody knows how the command ended";
+	char ours[32] = "";
+
+	if (child->own_end)
+		snprintf(own, sizeof(own), "signal %d (%s) ended the command", child->own_end,
+			 strsignal(child->own_end));
+	else if (child->own_code >= 0)
+		snprintf(own, sizeof(own), "the command ended with exit code %d", child->own_code);
+	if (child->own_end ? code != 128 + child->own_end : code != child->own_code)
+		snprintf(ours, sizeof(ours), "; that of weir is %d", code);
+	note(options, "%s: %s%s", name, own, ours);
+}
+
+static void tell_ended(const struct options *options, const char *name, const struct child *child,
+		       int code)
 {
 	struct json json = { .stream = stderr };
 
 	if (!options->json) {
-		note(options, "%s: the command ended with exit code %d", name, code);
+		note_ended(options, name, child, code);
 		return;
 	}
 	json_open(&json, "{");
 	json_text(&json, "event", "ended");
 	json_text(&json, "name", name);
 	json_number(&json, "code", (uint64_t)code);
+	if (child->own_code >= 0)
+		json_number(&json, "command_code", (uint64_t)child->own_code);
+	if (child->own_end)
+		json_number(&json, "command_signal", (uint64_t)child->own_end);
 	json_close(&json, "}\n");
 	fflush(stderr);
 }
@@ -100,7 +123,7 @@ static int cannot_run(const char *command, int why)
 static int run_under(struct options *options, struct weir_lease *lease, char **argv, bool *ret_keep,
 		     int *ret_died_of)
 {
-	struct child child = { .argv = argv, .terminal = terminal_to_hand_over() };
+	struct child child = { .argv = argv, .terminal = terminal_to_hand_over(), .own_code = -1 };
 	struct weir_lease_info info;
 	int why, code;
 
@@ -122,7 +145,7 @@ static int run_under(struct options *options, struct weir_lease *lease, char **a
 	code = supervise(options, &child, lease);
 	*ret_died_of = child.died_of;
 	*ret_keep = leave_to_family(options, &child, &code);
-	tell_ended(options, info.name, code);
+	tell_ended(options, info.name, &child, code);
 	return code;
 }
 

@@ -229,6 +229,10 @@ static int exit_code(const struct watch *watch)
 
 	if (waitid(P_PID, (id_t)watch->child->pid, &info, WEXITED | WNOWAIT) < 0)
 		return fail(EXIT_FAILED, "the command's exit code is lost: somebody else took it");
+	if (info.si_code == CLD_EXITED)
+		watch->child->own_code = info.si_status;
+	else
+		watch->child->own_end = info.si_status;
 	if (watch->why == LOST)
 		return EXIT_LOST;
 	if (watch->why == HELD_TOO_LONG)

@@ -228,6 +228,25 @@ def test_verbose_and_json(weir):
     check(events[1]["code"] == 3 and events[0]["slot"] == 0, "--json: facts", events)
 
 
+def test_how_the_command_ended(weir):
+    """What is told of the command is the command's, whatever the exit code is that weir makes of it"""
+    gentle = "trap 'exit 5' TERM; while :; do sleep 0.01; done"
+    for options, command, code, own, text in (
+            ([], "exit 3", 3, {"command_code": 3}, "the command ended with exit code 3\n"),
+            ([], "kill -KILL $$", 137, {"command_signal": 9}, "signal 9 (Killed) ended the command\n"),
+            (["--max-hold", "0.3"], gentle, 124, {"command_code": 5}, "exit code 5; that of weir is 124\n"),
+            (["--max-hold", "0.3"], "exec sleep 1000", 124, {"command_signal": 15}, "command; that of weir is 124\n"),
+            (["--max-hold", "0.3"], "sleep 1000 >/dev/null 2>&1 & exit 7", 124, {"command_code": 7}, "weir is 124\n"),
+            (["-k", "0"], f"{weir.binary} evict --all a; exec sleep 1000", 76, None, "command; that of weir is 76\n")):
+        got, _, err = weir.run("run", "--json", *options, "a", "sh", "-c", command)
+        ended = json.loads(err.splitlines()[-1])
+        facts = {key: ended[key] for key in ended if key.startswith("command_")}
+        check(got == code and ended["code"] == code, "code is weir's", command, got, err)
+        check(facts == own or own is None and facts["command_signal"] in (9, 15), "the rest is the command's", command, ended)
+        err = weir.run("run", "-v", *options, "a", "sh", "-c", command)[2]
+        check(err.endswith(text), "-v says the same", command, err)
+
+
 def test_json_in_one_write(weir):
     """Several commands that share a log do not write into each other's objects"""
     reader, writer = os.pipe2(os.O_DIRECT)  # a packet for each write
