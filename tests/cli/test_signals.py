@@ -13,19 +13,24 @@ from support import check, is_alive, main, wait_gone, wait_state
 FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
              signal.SIGUSR2]
 
-# Counts what arrives, in its own and in a child's process, and says so.
+# Counts what arrives, and says so. Through a pipe, as a signal may come just before a read that then waits.
 COUNTER = """
-import os, signal, sys
-def seen(number, frame):
-    os.write(1, f"{number}\\n".encode())
+import os, select, signal
+here, there = os.pipe()
+os.set_blocking(there, False)
+signal.set_wakeup_fd(there)
 for number in (15, 2, 1, 3, 10, 12, 18):
-    signal.signal(number, seen)
+    signal.signal(number, lambda number, frame: None)
 os.write(1, f"pid {os.getpid()} {os.getpgrp()}\\n".encode())
 while True:
-    line = sys.stdin.readline()
-    if not line:
+    ready = select.select([0, here], [], [])[0]
+    if here in ready:
+        for number in os.read(here, 100):
+            os.write(1, f"{number}\\n".encode())
+    elif os.read(0, 100):
+        os.write(1, b"pong\\n")
+    else:
         break
-    os.write(1, b"pong\\n")
 """
 
 
