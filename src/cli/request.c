@@ -29,6 +29,7 @@ struct attempt {
 	struct weir_future *asker;
 	struct weir_lease *lease;
 	weir_time begun;
+	bool asked;  /* the store, so that an error is that of the store */
 	bool status; /* draw it */
 	bool drawn;
 	char id[33];
@@ -46,6 +47,7 @@ static void on_fatal(int number)
 
 struct picture {
 	const char *id;
+	bool seen;
 	uint32_t limit, held, waiting, position;
 };
 
@@ -53,6 +55,7 @@ static int see_semaphore(void *arg, const struct weir_sem_info *info)
 {
 	struct picture *picture = arg;
 
+	picture->seen = true;
 	picture->limit = info->limit;
 	picture->held = info->held;
 	picture->waiting = info->waiting;
@@ -152,6 +155,9 @@ static int wait_in_tasks(void *arg, intptr_t *value)
 	guard = attempt->asker ? weir_spawn(give_up_when_told, attempt) : NULL;
 	if (attempt->status)
 		painter = weir_spawn(keep_drawing, attempt);
+	attempt->asked = guard;
+	if (attempt->asker && !guard)
+		weir_cancel(attempt->asker); /* nobody could stop it later */
 	error = guard ? weir_wait(attempt->asker, WEIR_NEVER, NULL) : -ENOMEM;
 	weir_future_unref(painter);
 	weir_future_unref(guard);
@@ -189,13 +195,42 @@ static void prepare_status(struct attempt *attempt)
 
 /* ---- what went wrong ---- */
 
-static uint32_t stored_limit(struct attempt *attempt)
+static void look(struct attempt *attempt, struct picture *picture)
 {
 	static const struct weir_visitor visitor = { .semaphore = see_semaphore };
+
+	weir_list(attempt->store, &attempt->request.name, 1, &visitor, picture);
+}
+
+static uint32_t stored_limit(struct attempt *attempt)
+{
 	struct picture picture = { 0 };
 
-	weir_list(attempt->store, &attempt->request.name, 1, &visitor, &picture);
+	look(attempt, &picture);
 	return picture.limit;
+}
+
+/* Why a try failed. The picture is a little younger, and may not show it any more. */
+static void explain_try(struct attempt *attempt)
+{
+	uint32_t weight = attempt->request.weight ? attempt->request.weight : 1;
+	const char *name = attempt->request.name;
+	struct picture picture = { 0 };
+
+	look(attempt, &picture);
+	if (picture.seen && picture.limit == 0)
+		fail(0, "no permit of %s now: it is paused. 'weir limit %s N' changes that", name,
+		     name);
+	else if (picture.seen && picture.held >= picture.limit)
+		fail(0, "no permit of %s now: all are taken. See weir show %s", name, name);
+	else if (picture.seen && weight > picture.limit - picture.held)
+		fail(0, "no %u permits of %s now: %u of %u are free. See weir show %s", weight,
+		     name, picture.limit - picture.held, picture.limit, name);
+	else if (picture.seen && picture.waiting > 0)
+		fail(0, "no permit of %s now: others wait for what is free. See weir show %s", name,
+		     name);
+	else
+		fail(0, "there was no permit of %s. See weir show %s", name, name);
 }
 
 static int explain(struct attempt *attempt, int error)
@@ -204,16 +239,18 @@ static int explain(struct attempt *attempt, int error)
 	const char *name = attempt->request.name;
 	uint32_t limit;
 
+	/* It never came to asking, so the store has nothing to say. */
+	if (!attempt->asked)
+		return fail(EXIT_FAILED, "%s", weir_strerror(error));
 	switch (error) {
 	case -EAGAIN:
 	case -ETIMEDOUT:
 		if (options->quiet)
 			return options->conflict;
-		if (error == -EAGAIN)
-			return fail(options->conflict,
-				    "no permit of %s now: all are taken, or others wait. "
-				    "See weir show %s",
-				    name, name);
+		if (error == -EAGAIN) {
+			explain_try(attempt);
+			return options->conflict;
+		}
 		return fail(options->conflict, "no permit of %s within %s. See weir show %s", name,
 			    time_text(options->wait).text, name);
 	case -EEXIST:
@@ -263,6 +300,7 @@ int acquire(struct weir_store *store, const struct wanted *wanted, struct weir_l
 		prepare_status(&attempt);
 	}
 	patience_goes_on();
+	attempt.asked = only_try;
 	error = only_try ? ask_now(&attempt) : wait_for_it(&attempt);
 	*ret_signal = signal_seen;
 	if (error == 0)

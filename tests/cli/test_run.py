@@ -175,6 +175,27 @@ def test_try_wait_and_conflict_code(weir):
     check(waiter.end() == (0, "ran\n", ""), "the waiter runs", )
 
 
+def test_why_there_is_no_permit(weir):
+    """-n says which it is: paused, all taken, too few free, or others wait"""
+    def told(*options):
+        code, out, err = weir.run("run", "-n", *options, "a", "echo", "ran")
+        check(code == 75 and out == "" and err.count("\n") == 1, "75", options, code, out, err)
+        return err
+
+    weir.run("limit", "a", "0")
+    check("paused" in told() and "weir limit a N" in told(), "paused", told())
+    weir.run("limit", "a", "3")
+    holder = weir.holder("--weight", "2")
+    check("no 2 permits" in told("--weight", "2") and "1 of 3 are free" in told("--weight", "2"), "too few are free")
+    waiter = weir.start("run", "--weight", "2", "a", "true")
+    weir.wait_waiting(1)
+    check("others wait" in told(), "others wait", told())
+    weir.run("limit", "a", "2")
+    check("all are taken" in told(), "all are taken", told())
+    weir.let_go(holder)
+    check(waiter.end()[0] == 0, "the waiter runs")
+
+
 def test_limits(weir):
     """Section 7: without -j a new one gets 1 and an existing one keeps its limit; 64 names both"""
     check(weir.run("run", "a", "true")[0] == 0, "a new one")
