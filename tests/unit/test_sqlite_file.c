@@ -367,24 +367,45 @@ TEST(a_read_only_filesystem)
 
 #define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, disk_setup, disk_teardown)
 
-/* Also when the asking thread does the work: the agent is woken up for this. */
+/* How often the log has been begun anew, as its head says. */
+static uint32_t log_turns(const char *path)
+{
+	uint8_t turns[4] = { 0 };
+	FILE *log = fopen(path, "rb");
+
+	assert_non_null(log);
+	assert_int_equal(fseek(log, 12, SEEK_SET), 0);
+	assert_int_equal(fread(turns, sizeof(turns), 1, log), 1);
+	fclose(log);
+	return (uint32_t)turns[0] << 24 | (uint32_t)turns[1] << 16 | (uint32_t)turns[2] << 8 |
+	       turns[3];
+}
+
+/* Also when the asking thread does the work: the agent is woken up for this. It copies beside those
+ * who write, and so may have to try again; but where eight times as much has come meanwhile, they
+ * wait for it. */
 TEST(the_log_does_not_grow_for_ever_CHECKLIST_80)
 {
+	const off_t most = (off_t)9 * 16000 * (1024 + 24);
 	struct weir_store *store = lite_open();
 	char path[256];
 	struct stat status;
+	uint32_t turns;
 
 	assert_int_equal(weir_ensure(store, "a", 3), 1);
-	for (int i = 0; i < 8000; i++) {
-		struct weir_lease *lease;
-
-		assert_int_equal(lite_try(store, "a", &lease), 0);
-		assert_int_equal(weir_release(lease), 0);
-		weir_lease_unref(lease);
-	}
 	snprintf(path, sizeof(path), "%s-wal", lite_path);
-	assert_int_equal(stat(path, &status), 0);
-	assert_in_range(status.st_size, 1, 30 << 20); /* it would be 50 */
+	turns = log_turns(path);
+	do {
+		for (int i = 0; i < 100; i++) {
+			struct weir_lease *lease;
+
+			assert_int_equal(lite_try(store, "a", &lease), 0);
+			assert_int_equal(weir_release(lease), 0);
+			weir_lease_unref(lease);
+		}
+		assert_int_equal(stat(path, &status), 0);
+		assert_in_range(status.st_size, 1, most);
+	} while (log_turns(path) == turns);
 	weir_store_close(store);
 }
 

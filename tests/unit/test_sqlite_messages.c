@@ -54,7 +54,7 @@ TEST(a_long_path_is_no_obstacle_L8)
 	struct weir_store *store;
 
 	strcat(strcat(strcpy(lite_path, lite_dir), far), "/weir.db");
-	snprintf(lite_url, sizeof(lite_url), "sqlite:%s?heartbeat=2m&default_ttl=10m", lite_path);
+	snprintf(lite_url, sizeof(lite_url), "sqlite:%s?heartbeat=1h&default_ttl=10m", lite_path);
 	assert_true(strlen(lite_path) > 100);
 	store = lite_open();
 	await_grant_elsewhere(store, lite_acquire(store, "a", 1, 0), wait_then_say);

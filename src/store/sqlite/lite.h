@@ -109,6 +109,14 @@ static inline weir_time weir__lite_silence(const struct weir__lite *lite)
 	return 10 * lite->store->bounds.heartbeat;
 }
 
+/* A little before the look that comes with the next heartbeat. */
+static inline weir_time weir__lite_next_poll(const struct weir__lite *lite)
+{
+	weir_time heartbeat = lite->store->bounds.heartbeat;
+
+	return lite->now + heartbeat - heartbeat / 8;
+}
+
 /* ---- bury.c ---------------------------------------------------------------------------------- */
 
 /* Whether this claim's process lives; UNKNOWN when that is not what keeps the claim. What may end

@@ -58,8 +58,8 @@ static void look_at(struct weir__lite *lite, struct weir__view *view)
 		return;
 	}
 	(void)weir__rules_expire(&sem->rec, lite->now, UINT32_MAX);
-	if (lite->now - view->polled >= heartbeat - heartbeat / 8) {
-		view->polled = lite->now;
+	if (lite->now >= view->polls_at) {
+		view->polls_at = weir__lite_next_poll(lite);
 		for (struct weir__waiter *waiter = view->waiters; waiter != NULL;
 		     waiter = waiter->next)
 			poll_waiter(lite, sem, waiter);

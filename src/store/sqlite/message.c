@@ -41,7 +41,7 @@ static void look(struct weir__lite *lite, const struct weir__news *news)
 	struct weir__waiter *waiter = weir__lite_waiter(lite, news->semaphore, news->token);
 
 	if (waiter != NULL)
-		waiter->view->polled = 0;
+		waiter->view->polls_at = 0;
 	weir__lite_look_soon(lite, news->semaphore);
 }
 

@@ -89,7 +89,7 @@ void weir__lite_look_all(struct weir__lite *lite)
 {
 	for (size_t i = 0; i < WEIR__VIEW_BUCKETS; i++) {
 		for (struct weir__view *view = lite->views[i]; view != NULL; view = view->next) {
-			view->polled = 0;
+			view->polls_at = 0;
 			weir__lite_look_at(lite, view, lite->now);
 		}
 	}

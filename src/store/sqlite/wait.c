@@ -17,7 +17,7 @@ struct weir__waiter *weir__lite_wait(struct weir__lite *lite, struct weir__lite_
 	if (waiter != NULL && view == NULL)
 		view = weir__lite_view_new(lite, sem->id);
 	if (view != NULL && view->users == 0)
-		view->polled = lite->now;
+		view->polls_at = weir__lite_next_poll(lite);
 	if (waiter == NULL || view == NULL) {
 		weir__free(waiter);
 		weir__lite_fail(lite, SQLITE_NOMEM);

@@ -13,8 +13,8 @@ struct weir__view {
 	int64_t semaphore;
 	struct weir__waiter *waiters;
 	bool is_due;
-	weir_time polled; /* when all of them last asked */
-	uint32_t users;   /* waiters, the new ones included */
+	weir_time polls_at; /* when all of them ask next, and 0: as soon as it is looked after */
+	uint32_t users;     /* waiters, the new ones included */
 	struct weir__view *left_next;
 	bool is_left; /* is among those that were left */
 	uint32_t n_watched;
