@@ -35,7 +35,7 @@
  *     else here may. No call is a cancellation point of pthread_cancel. A semaphore belongs to one
  *     process: after fork() in a process with several threads the child must not use it. A thread
  *     or a task that ends while it holds permits, however it ends, does not give them back:
- *     WEIR_HOLD does, on every way out of its block.
+ *     WEIR_HOLD does, on the ways out of its block that are named there.
  *
  * MEMORY ORDER
  *     What a thread wrote before a release is visible to whoever acquires a permit after it.
@@ -223,9 +223,10 @@ WEIR_API int weir_sem_acquire_async(struct weir_sem *sem, uint32_t n, struct wei
  * node must stay while this runs: where another thread may cancel, `wake` must not free it. */
 WEIR_API int weir_sem_cancel(struct weir_sem *sem, struct weir_waiter *waiter);
 
-/* Holds n permits while the block that follows runs, and gives them back on every way out of it:
- * its end, break, continue, return, goto, and an exception in C++. When the acquire fails the block
- * is skipped. A third argument, an int *, receives 0 or the error:
+/* Holds n permits while the block that follows runs, and gives them back on these ways out of it:
+ * its end, break, continue, return, goto, and an exception in C++; but not longjmp, and the end of
+ * the thread inside of it (pthread_exit, pthread_cancel) only in C++ or with -fexceptions. When the
+ * acquire fails the block is skipped. A third argument, an int *, receives 0 or the error:
  *
  *     int error;
  *     WEIR_HOLD(&sem, 1, &error) {

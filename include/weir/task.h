@@ -135,10 +135,10 @@ struct weir_run_config {
 	 * none. It is not in a task, and with a virtual clock it must not wait. */
 	void (*deadlock)(const char *report, void *arg);
 	void *deadlock_arg;
-	/* Receives such a text when no task has run for `stall_after`, on the real clock, while one
-	 * at least waits for something other than its time: a reply that is late, a thread that
-	 * holds a permit for long. Once, until a task has run again; the waits go on. It is not in
-	 * a task. Both or neither. */
+	/* Receives such a text when no task has run for `stall_after` while one at least waits for
+	 * something other than its time and other tasks: a reply that is late, a thread that holds
+	 * a permit for long. Once, until a task has run again; the waits go on. It is not in a
+	 * task. Both or neither, and not with a virtual clock. */
 	void (*stalled)(const char *report, void *arg);
 	void *stalled_arg;
 	weir_time stall_after;

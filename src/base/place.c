@@ -34,9 +34,15 @@ void weir__print_place(FILE *stream, void *place)
 	const char *file;
 	uintptr_t offset = weir__place_in_file(place, &file);
 
-	if (dladdr(place, &info) && info.dli_sname)
+	(void)dladdr(place, &info);
+	if (info.dli_sname)
 		weir__print(stream, "%s+0x%tx", info.dli_sname,
 			    (char *)place - (char *)info.dli_saddr);
+	else if (file)
+		weir__print(stream, "%s+0x%" PRIxPTR, file, offset);
+	else if (info.dli_fname)
+		weir__print(stream, "%s+0x%tx", info.dli_fname,
+			    (char *)place - (char *)info.dli_fbase);
 	else
-		weir__print(stream, "%s%s0x%" PRIxPTR, file ? file : "", file ? "+" : "", offset);
+		weir__print(stream, "%p", place);
 }

@@ -37,6 +37,8 @@ static void print_state(FILE *stream, const struct weir__task *task)
 
 void weir__sched_print(FILE *stream, struct weir__sched *sched)
 {
+	/* Who was told already does not wait for it any more, and it may be gone. */
+	(void)weir__inbox_look(sched);
 	for (const struct weir__task *task = weir__sched_oldest(sched); task; task = task->newer) {
 		weir__print(stream, "  ");
 		weir__task_print(stream, task);

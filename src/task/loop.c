@@ -25,8 +25,6 @@ static void sleep_until(struct weir__sched *sched, weir_time deadline)
 
 	if (!WEIR__CAS(&sched->inbox, &found, &sched->marker, __ATOMIC_RELAXED))
 		return;
-	if (sched->stalls_at > 0 && sched->stalls_at < deadline)
-		deadline = sched->stalls_at;
 	if (poller) {
 		poller->wait(poller, sched->bell.fd, deadline);
 		deadline = 0;
@@ -58,7 +56,16 @@ static void fire_timers(struct weir__sched *sched)
 	}
 }
 
-static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer)
+/* When there will be something to do although nobody came: a timer, or a stall to be reported. */
+static weir_time next_time(const struct weir__sched *sched)
+{
+	const struct weir__heap_node *first = sched->timers.first;
+	weir_time time = first ? first->time : WEIR_NEVER;
+
+	return sched->stalls_at > 0 && sched->stalls_at < time ? sched->stalls_at : time;
+}
+
+static bool yield(struct weir__sched *sched, weir_time until)
 {
 	uint32_t length = habit_length(&sched->yielding, yields_most);
 	uint64_t begun = weir__ticks();
@@ -66,7 +73,7 @@ static bool yield(struct weir__sched *sched, const struct weir__heap_node *timer
 
 	for (uint32_t i = 0; !found && (i < length || habit_goes_on(length, yields_most, begun));
 	     i++) {
-		if (timer && weir_now() >= timer->time)
+		if (until != WEIR_NEVER && weir_now() >= until)
 			break;
 		weir__cpu_yield();
 		found = weir__inbox_look(sched);
@@ -94,21 +101,24 @@ static void idle(struct weir__sched *sched)
 {
 	struct weir__heap_node *first = sched->timers.first;
 	bool spins = !sched->watched && weir__cpu_to_spare();
+	weir_time time;
+	weir_time doze;
 
 	sched->watched = false;
-
 	if (sched->is_virtual && first) {
 		sched->virtual_now = first->time;
 		return;
 	}
 	if (stalls(sched))
 		return;
-	if (!sched_has_events(sched) && ((spins && weir__inbox_spin(sched)) || yield(sched, first)))
+	time = next_time(sched);
+	if (!sched_has_events(sched) && ((spins && weir__inbox_spin(sched)) || yield(sched, time)))
 		return;
 	if (first) {
-		sleep_until(sched, first->time);
+		sleep_until(sched, time);
 	} else if (sched_has_events(sched) || !weir__sched_stuck(sched)) {
-		sleep_until(sched, weir_after(sched->doze));
+		doze = weir_after(sched->doze);
+		sleep_until(sched, time < doze ? time : doze);
 		sched->doze = sched->doze < doze_most ? 2 * sched->doze : doze_most;
 	}
 }

@@ -9,9 +9,14 @@ static size_t past_stack_of(const struct weir__task *task, const void *address)
 	return task->stack ? weir__stack_past(&task->sched->stacks, task->stack, address) : 0;
 }
 
+/* What is left to do on the stack of a task that runs no more, for all that is known, takes less.
+ */
+enum { LAST_FRAMES = 2048 };
+
 /* Whose stack `address` is below; or NULL. One that is about to wait runs no more, for all that is
  * known: the next one does, or none. But it is still on its stack. So if it is anybody's, all are
- * looked at: `older` always leads to the next. */
+ * looked at: `older` always leads to the next. Only just below a stack it is an overflow, though.
+ * Further down somebody wrote beyond the upper end of the stack that is there. */
 static const struct weir__task *whose(const void *address)
 {
 	const struct weir__sched *sched = weir__sched_here();
@@ -22,7 +27,7 @@ static const struct weir__task *whose(const void *address)
 	task = sched && weir__stacks_contain(&sched->stacks, address) ? sched->newest : NULL;
 	while (task && past_stack_of(task, address) == 0)
 		task = task->older;
-	return task;
+	return task && past_stack_of(task, address) <= LAST_FRAMES ? task : NULL;
 }
 
 bool weir__overflow_explain(const void *address)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Explains a fault in the guard page of the calling thread's current task: see base/fault.h. */
+/* Explains a fault in the guard page of a task of the calling thread: see base/fault.h. */
 bool weir__overflow_explain(const void *address);
 
 #endif

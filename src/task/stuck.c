@@ -18,12 +18,12 @@ static const char *write_report(struct weir__sched *sched, struct weir__text *te
 
 	if (!stream)
 		return NULL;
-	weir__print(stream, "%s:\n", heading);
+	weir__print(stream, "%s", heading);
 	weir__sched_print(stream, sched);
 	return weir__text_close(text);
 }
 
-/* Without memory, the heading alone. */
+/* Without memory, the heading alone, which is a line. */
 static void report(struct weir__sched *sched, void (*receive)(const char *report, void *arg),
 		   void *arg, const char *heading)
 {
@@ -37,23 +37,32 @@ static void report(struct weir__sched *sched, void (*receive)(const char *report
 static void report_deadlock(struct weir__sched *sched)
 {
 	const struct weir_run_config *config = sched->config;
-	char heading[96] = "deadlock: the only task waits and nobody is left to wake it";
+	char heading[96] = "deadlock: the only task waits and nobody is left to wake it:\n";
 
 	if (!config->deadlock)
 		return;
 	if (sched->task_count > 1)
 		weir__format(heading, sizeof(heading),
-			     "deadlock: all %zu tasks wait and nobody is left to wake them",
+			     "deadlock: all %zu tasks wait and nobody is left to wake them:\n",
 			     sched->task_count);
 	report(sched, config->deadlock, config->deadlock_arg, heading);
 }
 
-/* Whether somebody waits for more than its time. */
+/* Whether it waits for tasks of its own scheduler only. */
+static bool follows(const struct weir__task *task)
+{
+	const struct weir__parking *parking = task->parking;
+
+	return parking && parking->kind && parking->kind->follows &&
+	       parking->kind->follows(parking->object);
+}
+
+/* Whether somebody waits for more than its time, and more than another's here. */
 static bool anybody_waits(const struct weir__sched *sched)
 {
 	const struct weir__task *task = sched->newest;
 
-	while (task && !(task->parking && task->parking->object))
+	while (task && !(task->parking && task->parking->object && !follows(task)))
 		task = task->older;
 	return task != NULL;
 }
@@ -65,17 +74,9 @@ void weir__sched_stalled(struct weir__sched *sched)
 
 	if (!anybody_waits(sched))
 		return;
-	weir__format(heading, sizeof(heading), "stalled: no task has run for %.3f ms",
+	weir__format(heading, sizeof(heading), "stalled: no task has run for %.3f ms:\n",
 		     (double)config->stall_after / WEIR_MS);
 	report(sched, config->stalled, config->stalled_arg, heading);
-}
-
-static bool follows(const struct weir__task *task)
-{
-	const struct weir__parking *parking = task->parking;
-
-	return parking && parking->kind && parking->kind->follows &&
-	       parking->kind->follows(parking->object);
 }
 
 /* Whether anybody could be told. */

@@ -1,5 +1,6 @@
 /* task: names, and the list of all tasks. */
 #include "park/park.h"
+#include "support/acquirer.h"
 #include "support/tasks.h"
 
 #include <errno.h>
@@ -191,6 +192,41 @@ TEST(a_wait_that_nobody_described_is_something)
 	run(dumps_an_unknown_wait, NULL);
 }
 
+static void *close_and_free(void *sem)
+{
+	weir_sem_close(sem);
+	free(sem);
+	return NULL;
+}
+
+/* Whoever was told of it need not have run before it is freed. */
+TASK(dumps_who_waited_for_what_is_gone)
+{
+	struct weir_sem *sem = malloc(sizeof(*sem));
+	struct weir_future *task;
+	pthread_t thread;
+	char *text;
+
+	assert_non_null(sem);
+	assert_int_equal(weir_sem_init(sem, 1), 0);
+	assert_int_equal(weir_sem_acquire(sem, 1), 0);
+	task = spawn(acquires, sem);
+	assert_int_equal(weir_yield(), 0);
+	thread = start_thread(close_and_free, sem);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	text = dump();
+	assert_null(strstr(text, "semaphore"));
+	assert_contains(text, ": is ready\n");
+	free(text);
+	assert_int_equal(join(task, NULL), -ESHUTDOWN);
+	return 0;
+}
+
+TEST(a_dump_knows_what_another_thread_has_told)
+{
+	run(dumps_who_waited_for_what_is_gone, NULL);
+}
+
 enum { CROWD = 300 };
 
 static size_t longest_line(const char *text)
@@ -267,6 +303,7 @@ int main(void)
 		cmocka_unit_test(a_dump_says_for_how_long_on_the_real_clock),
 		cmocka_unit_test(a_name_is_printed_as_one_word),
 		cmocka_unit_test(a_wait_that_nobody_described_is_something),
+		cmocka_unit_test(a_dump_knows_what_another_thread_has_told),
 		cmocka_unit_test(a_dump_has_no_endless_lines),
 		cmocka_unit_test(a_dump_that_cannot_be_written_says_so),
 	};

@@ -171,6 +171,42 @@ TEST(one_that_was_about_to_let_another_run_is_named_too)
 	assert_in_range(overflows, 3, 25);
 }
 
+TASK(sleeps)
+{
+	return weir_sleep(3600 * WEIR_SECOND);
+}
+
+/* The root's stack is followed by another one, whose page at the lower end is next. */
+TASK(writes_beyond_the_upper_end)
+{
+	volatile char small[64];
+	volatile char *end = small;
+
+	(void)spawn(sleeps, NULL);
+	(void)weir_yield();
+	__asm__("" : "+r"(end)); /* the compiler is not to see where it ends */
+	for (size_t i = 0; i < 2 * 64 << 10; i++)
+		end[i] = 1;
+	return 0;
+}
+
+static void write_beyond_the_upper_end(void)
+{
+	(void)weir_run(writes_beyond_the_upper_end, NULL, NULL);
+}
+
+TEST(nobody_is_named_for_what_another_one_wrote)
+{
+	struct end end;
+
+	/* It says so itself. */
+	if (UNDER_ASAN)
+		skip();
+	end = end_of(write_beyond_the_upper_end);
+	assert_end(end, SIGSEGV, 0);
+	assert_string_equal(end.said, "");
+}
+
 static void overflow_without_us(void)
 {
 	struct weir_run_config config = { .no_fault_handler = true };
@@ -287,6 +323,7 @@ int main(void)
 		cmocka_unit_test(so_it_does_for_the_root_and_says_how_large_the_stack_was),
 		cmocka_unit_test(one_that_was_about_to_wait_is_named_too),
 		cmocka_unit_test(one_that_was_about_to_let_another_run_is_named_too),
+		cmocka_unit_test(nobody_is_named_for_what_another_one_wrote),
 		cmocka_unit_test(who_wants_no_handler_gets_none),
 		cmocka_unit_test(a_reporter_of_crashes_hears_of_the_overflow_after_us),
 		cmocka_unit_test(below_a_handler_that_passes_on_it_is_explained_too),

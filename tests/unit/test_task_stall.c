@@ -96,6 +96,25 @@ TEST(who_only_sleeps_does_not_stall)
 	assert_int_equal(late.calls, 0);
 }
 
+TASK(waits_for_sleepers)
+{
+	struct weir_future *sleepers[2] = { spawn(sleeps_a_while, NULL),
+					    spawn(sleeps_a_while, NULL) };
+	int result = weir_gather(sleepers, 2, WEIR_NEVER, NULL);
+
+	weir_future_unref(sleepers[0]);
+	weir_future_unref(sleepers[1]);
+	return result;
+}
+
+TEST(who_waits_for_sleepers_does_not_stall)
+{
+	struct late late = { .calls = 0 };
+
+	assert_int_equal(run_late(waits_for_sleepers, &late, WEIR_MS), 0);
+	assert_int_equal(late.calls, 0);
+}
+
 static void end_it(const char *report, void *arg)
 {
 	struct late *late = arg;
@@ -161,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stall_is_reported_and_the_result_still_comes_BEHAVIOURS_28),
 		cmocka_unit_test(who_only_sleeps_does_not_stall),
+		cmocka_unit_test(who_waits_for_sleepers_does_not_stall),
 		cmocka_unit_test(whoever_is_told_may_end_the_wait),
 		cmocka_unit_test(half_a_configuration_is_refused),
 	};
