@@ -109,6 +109,8 @@ struct weir_sem_info {
 	double percent; /* of the limit that is held; 0 when paused and nothing is held */
 	uint32_t holders;
 	uint32_t waiting; /* requests */
+	weir_time closed; /* nobody is granted for so long: another server may have granted leases
+			     that this one has lost; else 0 */
 	uint64_t fence;   /* the last one given */
 	/* Since the semaphore was created (memory: since the name was last new). */
 	uint64_t granted_at_once;

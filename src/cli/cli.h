@@ -84,6 +84,11 @@ char *default_path(void);
  * it can, as far as can be seen from there. */
 const char *store_problem(const char *url, const char *path);
 
+/* Of a semaphore that is closed: why. */
+#define WHY_CLOSED                                                                                \
+	"the server was started again or replaced, and waits until leases that it may have lost " \
+	"are over"
+
 /* ---- request.c: acquiring, with a status line and signals ---- */
 
 struct wanted {

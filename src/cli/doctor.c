@@ -237,6 +237,9 @@ static int see_semaphore(void *arg, const struct weir_sem_info *info)
 			"%s: %u permits are out with a limit of %u: new ones follow when enough "
 			"have come back",
 			info->name, info->held, info->limit);
+	if (info->closed)
+		finding(report, FINE, "closed", "%s: nobody gets a permit for %s: " WHY_CLOSED,
+			info->name, time_text(info->closed).text);
 	if (info->renewals_failed)
 		/* weir release looks for its lease by a renewal of 0, and is counted with them. */
 		finding(report, FINE, "late",

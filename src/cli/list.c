@@ -54,6 +54,7 @@ static int json_semaphore(void *arg, const struct weir_sem_info *info)
 	fprintf(json->stream, "%.1f", info->percent);
 	json_number(json, "holding", info->holders);
 	json_number(json, "waiting", info->waiting);
+	json_seconds(json, "closed", info->closed);
 	json_number(json, "fence", info->fence);
 	json_number(json, "granted_at_once", info->granted_at_once);
 	json_number(json, "granted_after_wait", info->granted_after_wait);
@@ -135,7 +136,10 @@ static int row_semaphore(void *arg, const struct weir_sem_info *info)
 	else
 		table_add(table, "paused");
 	table_add(table, "%u", info->held);
-	table_add(table, "%.0f%%", info->percent);
+	if (info->closed)
+		table_add(table, "closed");
+	else
+		table_add(table, "%.0f%%", info->percent);
 	table_add(table, "%u", info->waiting);
 	table_add(table, "%llu",
 		  (unsigned long long)(info->granted_at_once + info->granted_after_wait));
@@ -163,6 +167,8 @@ static int head_semaphore(void *arg, const struct weir_sem_info *info)
 	else
 		printf("paused, %u permits taken, %u waiting: 'weir limit %s N' lets them go on\n",
 		       info->held, info->waiting, info->name);
+	if (info->closed)
+		printf("closed for %s: " WHY_CLOSED "\n", time_text(info->closed).text);
 	return 0;
 }
 

@@ -49,6 +49,7 @@ struct picture {
 	const char *id;
 	bool seen;
 	uint32_t limit, held, waiting, position;
+	weir_time closed;
 };
 
 static int see_semaphore(void *arg, const struct weir_sem_info *info)
@@ -59,6 +60,7 @@ static int see_semaphore(void *arg, const struct weir_sem_info *info)
 	picture->limit = info->limit;
 	picture->held = info->held;
 	picture->waiting = info->waiting;
+	picture->closed = info->closed;
 	return 0;
 }
 
@@ -89,7 +91,9 @@ static void draw(struct attempt *attempt)
 			  "taken%s",
 			  attempt->request.name, time_text(weir_now() - attempt->begun).text,
 			  picture.position, picture.waiting, picture.held, picture.limit,
-			  picture.limit == 0 ? " (paused: weir limit changes that)" : "");
+			  picture.limit == 0 ? " (paused: weir limit changes that)" :
+			  picture.closed     ? " (closed: weir show says why)" :
+					       "");
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) < 0 || window.ws_col < 20)
 		window.ws_col = 80;
 	width = (size_t)window.ws_col - 1;
@@ -221,6 +225,9 @@ static void explain_try(struct attempt *attempt)
 	if (picture.seen && picture.limit == 0)
 		fail(0, "no permit of %s now: it is paused. 'weir limit %s N' changes that", name,
 		     name);
+	else if (picture.seen && picture.closed)
+		fail(0, "no permit of %s for another %s: " WHY_CLOSED, name,
+		     time_text(picture.closed).text);
 	else if (picture.seen && picture.held >= picture.limit)
 		fail(0, "no permit of %s now: all are taken. See weir show %s", name, name);
 	else if (picture.seen && weight > picture.limit - picture.held)
@@ -230,7 +237,10 @@ static void explain_try(struct attempt *attempt)
 		fail(0, "no permit of %s now: others wait for what is free. See weir show %s", name,
 		     name);
 	else
-		fail(0, "there was no permit of %s. See weir show %s", name, name);
+		fail(0,
+		     "there was no permit of %s when weir asked; by now there may be one. See "
+		     "weir show %s",
+		     name, name);
 }
 
 static int explain(struct attempt *attempt, int error)

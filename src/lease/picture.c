@@ -115,6 +115,11 @@ int weir__picture_add(struct weir__picture *picture, const char *name, const str
 	return 0;
 }
 
+void weir__picture_closed(struct weir__picture *picture, weir_time left)
+{
+	((struct sem *)picture->sems)->info.closed = left;
+}
+
 int weir__picture_claim(struct weir__picture *picture, weir_time now,
 			const struct weir__claim *claim, int64_t pid)
 {

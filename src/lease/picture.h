@@ -19,6 +19,9 @@ void weir__picture_free(struct weir__picture *picture);
 int weir__picture_add(struct weir__picture *picture, const char *name, const struct weir__rec *rec,
 		      const struct weir__waits *waits);
 
+/* Says of the semaphore that was added last that nobody is granted for so long. */
+void weir__picture_closed(struct weir__picture *picture, weir_time left);
+
 /* Adds a claim, HOLDING or WAITING, to the semaphore that was added last. pid 0: not known. 0 or
  * -ENOMEM. */
 int weir__picture_claim(struct weir__picture *picture, weir_time now,

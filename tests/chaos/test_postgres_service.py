@@ -221,7 +221,9 @@ def test_promotion(server):
         replica.start()
         run([server.bin / "pg_ctl", "promote", "-w", "-D", replica.data])
         started = time.monotonic()
-        check(weir(replica.unix_url, "run", "-n", "p", "true")[0] == 75, "nobody is granted at once")
+        check(0 < shown(replica.unix_url, "p")["closed"] <= 4, "who looks before anybody asks is told how long it is closed")
+        code, _, err = weir(replica.unix_url, "run", "-n", "p", "true")
+        check(code == 75 and "started again or replaced" in err, f"nobody is granted at once: {err}")
         for schema in heard, unheard:
             for name in "idle", "young":
                 check(weir(replica.unix_url + schema, "run", "-n", "-j", "1", "--ttl", "4s", name, "true")[0] == 75,
@@ -233,6 +235,7 @@ def test_promotion(server):
         check(weir(replica.unix_url + "&failover=continue", "run", "-n", "-j", "1", "newer", "true")[0] == 0,
               "unless somebody knows better")
         check(weir(replica.unix_url, "run", "-w", "30s", "p", "true")[0] == 0, "but when it is over")
+        check(shown(replica.unix_url, "p")["closed"] == 0, "then it is open")
         check(time.monotonic() - started > 2, "and not before")
         for name in "young", "younger":
             check(fence_of(replica.unix_url + heard, "-w", "20s", "-j", "1", "--ttl", "4s", name) > 3,

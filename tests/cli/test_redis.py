@@ -132,6 +132,26 @@ def test_a_server_that_hangs_while_waiting(weir):
         check(weir.let_go(holder)[0] == 0, "and the holder as ever")
 
 
+def test_a_server_that_was_started_again(weir):
+    """It grants nothing until what it may have lost is over, and everybody who looks is told so"""
+    with server("tcp", "--appendonly", "yes") as redis:
+        store = ("--store", redis.url)
+        weir.run("limit", *store, "a", "3")
+        check(weir.run("acquire", *store, "--ttl", "1h", "a")[0] == 0, "a lease")
+        check(json.loads(weir.run("ls", "--json", *store)[1])[0]["closed"] == 0, "open to all")
+        check("closed" not in "".join(weir.run(*words, *store)[1] for words in (["ls"], ["show", "a"], ["doctor"])),
+              "nothing is said of it")
+        redis.stop(kill=True)
+        redis.start()
+        for words, code in ((["ls"], 0), (["show", "a"], 0), (["run", "-n", "a", "echo", "ran"], 75), (["doctor"], 0)):
+            got, out, err = weir.run(words[0], *store, *words[1:])
+            check(got == code and out != "ran\n", "how it ends", words, got, out, err)
+            check("closed" in out or "no permit of a for another " in err, "that it is closed", words, out, err)
+            check(words == ["ls"] or "started again" in out + err, "and why", words, out, err)
+        closed = json.loads(weir.run("show", "--json", *store, "a")[1])[0]["closed"]
+        check(3000 < closed <= 3600, "for how long", closed)
+
+
 class Web(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass

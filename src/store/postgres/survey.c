@@ -38,7 +38,7 @@ static int take_names(struct names *names, const PGresult *result)
 /* What list() of verbs.sql returns. */
 enum { KIND, NUMBERS, TOKEN, OWNER, REQUEST, COLUMNS };
 enum { SEMAPHORE, WAITED, HOLDER, WAITER };
-enum { MOST = 12 };
+enum { MOST = 13 };
 
 /* The numbers of a row. Missing ones are 0. */
 static void read_row(const PGresult *result, int row, int64_t *ret_numbers)
@@ -56,6 +56,7 @@ static void read_row(const PGresult *result, int row, int64_t *ret_numbers)
 static int add_semaphore(struct weir__picture *picture, const char *name, const int64_t *number,
 			 struct weir__waits *waits)
 {
+	int error;
 	struct weir__rec rec = {
 		.limit = (uint32_t)number[1],
 		.held = (uint32_t)number[2],
@@ -72,7 +73,10 @@ static int add_semaphore(struct weir__picture *picture, const char *name, const 
 	};
 
 	waits->longest = number[11] * WEIR_US;
-	return weir__picture_add(picture, name, &rec, waits);
+	error = weir__picture_add(picture, name, &rec, waits);
+	if (error == 0)
+		weir__picture_closed(picture, number[12] * WEIR_US);
+	return error;
 }
 
 static bool read_token(uint8_t *token, const char *text)

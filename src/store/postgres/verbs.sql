@@ -331,8 +331,9 @@ BEGIN
 	SELECT * INTO h FROM whole WHERE name = p_name;
 	h := look_at_clock(h);
 	now := h.seen + h.ahead;
+	-- Another server than the one that answered last may have to close it, and is not to show it as open until then.
 	IF now >= h.first OR (h.closed > 0 AND now >= h.closed) OR (h.sole IS NOT NULL AND now >= h.sole_expires)
-		OR (h.next IS NOT NULL AND now >= h.next_silent)
+		OR (h.next IS NOT NULL AND now >= h.next_silent) OR h.server <> coalesce(p_server, whereabouts())
 	THEN
 		h := start(p_name, p_server, caution);
 		now := h.seen + h.ahead;
@@ -341,7 +342,8 @@ BEGIN
 	RETURN QUERY SELECT * FROM (
 	SELECT 0 AS kind, ARRAY[now, s.permits, s.held, (SELECT count(*) FROM lease l WHERE l.name = p_name), s.waiting, s.fence,
 		s.fence - s.skipped - s.after_wait, s.after_wait, s.refused, s.expired, s.renewals_failed,
-		greatest(s.slowest, (SELECT max(microseconds(wait)) FROM unnest(s.waits) wait))] AS numbers,
+		greatest(s.slowest, (SELECT max(microseconds(wait)) FROM unnest(s.waits) wait)),
+		greatest(s.closed - now, 0)] AS numbers,
 		NULL::uuid, NULL::text, NULL::text
 	FROM whole s WHERE s.name = p_name
 	UNION ALL SELECT 1, ARRAY[class, sum(waits)::bigint], NULL, NULL, NULL FROM (

@@ -197,6 +197,7 @@ enum {
 	EXPIRED,
 	RENEWALS_FAILED,
 	SLOWEST,
+	CLOSED,
 	FIELDS_OF_ALL,
 };
 
@@ -225,7 +226,10 @@ static int show(struct weir__picture *picture, const char *name, const struct we
 		return -EPROTO;
 	take_waits(&waits, all, weir__reply_integer(reply, SLOWEST) * WEIR_US);
 	error = weir__picture_add(picture, name, &rec, &waits);
-	return error == 0 ? add_claims(picture, now, all) : error;
+	if (error < 0)
+		return error;
+	weir__picture_closed(picture, weir__reply_integer(reply, CLOSED) * WEIR_US);
+	return add_claims(picture, now, all);
 }
 
 bool weir__redis_survey(struct redis *redis, struct call *call, const struct weir__reply *reply,

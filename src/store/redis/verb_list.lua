@@ -6,4 +6,4 @@ end
 refresh(ALL)
 save()
 return { 0, now, limit, held, holders, waiting, fence, at_once, after_wait, refused, expired, renewals_failed,
-	slowest, call('HGETALL', STATE) }
+	slowest, math.max(closed - now, 0), call('HGETALL', STATE) }
