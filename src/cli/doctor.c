@@ -144,33 +144,58 @@ static void check_space(struct report *report, const char *directory)
 			left / 1024, directory);
 }
 
-/* Of what errno says. What is not there is made; what may not be looked at is another thing. */
-static void not_seen(struct report *report, const char *what, const char *path)
+/* What is not there is made; what may not be looked at is another thing. */
+static void not_seen(struct report *report, const char *what, const char *path, int error)
 {
-	if (errno == ENOENT)
+	if (error == ENOENT)
 		finding(report, FINE, what, "%s is not there yet: it is made on first use", path);
 	else
 		finding(report, BROKEN, what, "cannot get to %s: %s: use a store of your own", path,
-			strerror(errno));
+			strerror(error));
 }
 
-static void check_file(struct report *report, const char *path)
+/* Whether it is behind a link that leads nowhere: nothing can be made there. That link is what is
+ * left of the path then. */
+static bool cut_at_lost_link(char *path)
 {
-	char *directory = strdup(path);
+	struct stat status;
+
+	while (lstat(path, &status) < 0) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash || slash == path)
+			return false;
+		*slash = '\0';
+	}
+	return S_ISLNK(status.st_mode) && stat(path, &status) < 0;
+}
+
+static void no_directory(struct report *report, const char *path, int error)
+{
+	char *link = error == ENOENT ? strdup(path) : NULL;
+
+	if (link && cut_at_lost_link(link))
+		finding(report, BROKEN, "directory",
+			"%s is a link that leads nowhere: make what it names, or choose another "
+			"path",
+			link);
+	else
+		not_seen(report, "directory", path, error);
+	free(link);
+}
+
+static void check_file(struct report *report, const char *path, const char *directory)
+{
 	struct stat status;
 	const char *network;
-	char *slash;
 
-	if (!directory)
-		return;
-	slash = strrchr(directory, '/');
-	if (slash)
-		slash[slash == directory] = '\0';
-	else
-		strcpy(directory, ".");
 	if (stat(directory, &status) < 0) {
-		not_seen(report, "directory", directory);
-		free(directory);
+		no_directory(report, directory, errno);
+		return;
+	}
+	if (!S_ISDIR(status.st_mode)) {
+		finding(report, BROKEN, "directory", "%s is not a directory: choose another path",
+			directory);
 		return;
 	}
 	check_directory(report, directory, &status);
@@ -182,11 +207,26 @@ static void check_file(struct report *report, const char *path)
 			directory, network);
 	check_space(report, directory);
 	if (lstat(path, &status) < 0)
-		not_seen(report, "file", path);
+		not_seen(report, "file", path, errno);
 	else if (!S_ISREG(status.st_mode))
 		finding(report, BROKEN, "file", "%s is not a file: choose another path", path);
 	else
 		check_access(report, path, &status);
+}
+
+static void check_path(struct report *report, const char *path)
+{
+	char *directory = strdup(path);
+	char *slash;
+
+	if (!directory)
+		return;
+	slash = strrchr(directory, '/');
+	if (slash)
+		slash[slash == directory] = '\0';
+	else
+		strcpy(directory, ".");
+	check_file(report, path, directory);
 	free(directory);
 }
 
@@ -208,7 +248,7 @@ static char *check_url(struct report *report)
 	if (problem)
 		finding(report, BROKEN, "store", "%s", problem);
 	else if (path && *path)
-		check_file(report, path);
+		check_path(report, path);
 	if (!problem && url && *url)
 		ret = strdup(url);
 	else if (!problem && asprintf(&ret, "sqlite:%s", path) < 0)

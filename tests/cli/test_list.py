@@ -137,6 +137,23 @@ def test_directory_that_may_not_be_entered(weir):
     os.chmod(closed, 0o700)
 
 
+def test_what_is_no_directory(weir):
+    """Neither a file nor a link that leads nowhere is one in which a store could be, and doctor knows as opening does"""
+    with open(weir.path("file"), "w", encoding="ascii"):
+        pass
+    os.symlink("nowhere", weir.path("link"))
+    for path, told, found in (("file/weir.db", "file is not a directory", "file is not a directory"),
+                              ("link/weir.db", "link: No such", "link is a link that leads nowhere"),
+                              ("link/below/weir.db", "cannot make", "link is a link that leads nowhere")):
+        store = ("--store", f"sqlite:{weir.path(path)}")
+        code, out, err = weir.run("ls", *store)
+        check(code == 69 and told in err and "enter" not in err, "opening says why", path, code, out, err)
+        code, out, err = weir.run("doctor", "--json", *store)
+        said = {of["about"]: (of["grade"], of["text"]) for of in json.loads(out)}
+        check(code == 69 and said["directory"][0] == "broken" and found in said["directory"][1], "doctor, too", code, said)
+        check(set(said) == {"directory", "open"} and err == "", "and nothing that follows from it", said, err)
+
+
 def test_doctor_says_what_is_broken(weir):
     weir.run("limit", "a", "1")
     database = os.path.join(weir.environment["XDG_STATE_HOME"], "weir", "weir.db")

@@ -66,6 +66,13 @@ TEST(no_path)
 	assert_refused(-EINVAL, "needs the path");
 }
 
+TEST(a_file_in_the_place_of_the_directory)
+{
+	make_store();
+	snprintf(lite_url, sizeof(lite_url), "sqlite:%s/weir.db", lite_path);
+	assert_refused(-EHOSTUNREACH, "weir.db is not a directory");
+}
+
 TEST(a_file_of_another_user)
 {
 	make_store();
@@ -415,6 +422,7 @@ int main(void)
 		LITE_TEST(the_log_does_not_grow_for_ever_CHECKLIST_80),
 		LITE_TEST(modes_are_tight_whatever_the_umask_CHECKLIST_78),
 		LITE_TEST(no_path),
+		LITE_TEST(a_file_in_the_place_of_the_directory),
 		LITE_TEST(a_file_of_another_user),
 		LITE_TEST(a_file_that_others_may_use),
 		LITE_TEST(a_symbolic_link),

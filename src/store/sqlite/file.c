@@ -95,6 +95,9 @@ static int check_directory(const char *path, char **ret_error)
 
 	if (stat(path, &status) < 0 || statfs(path, &filesystem) < 0)
 		return complain_of_errno(ret_error, "cannot use the directory", path);
+	if (!S_ISDIR(status.st_mode))
+		return complain(-EHOSTUNREACH, ret_error,
+				"%s is not a directory: choose another path", path);
 	if (is_shared((long)filesystem.f_type))
 		return complain(-EHOSTUNREACH, ret_error,
 				"%s is on a filesystem that other machines may share, where this "
