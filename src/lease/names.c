@@ -51,15 +51,16 @@ struct brief {
 	char text[32];
 };
 
-/* In the largest unit in which it is a whole number, as it may be written in a URL. */
+/* In the largest unit in which it is a whole number: what is refused is said as it was given. */
 static struct brief brief(weir_time time)
 {
 	static const struct {
 		weir_time length;
 		const char *name;
-	} units[] = { { 3600 * WEIR_SECOND, "h" },
-		      { 60 * WEIR_SECOND, "m" },
-		      { WEIR_SECOND, "s" } };
+	} units[] = {
+		{ 3600 * WEIR_SECOND, "h" }, { 60 * WEIR_SECOND, "m" }, { WEIR_SECOND, "s" },
+		{ WEIR_MS, "ms" },           { WEIR_US, "us" },
+	};
 	struct brief brief;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -69,7 +70,7 @@ static struct brief brief(weir_time time)
 			return brief;
 		}
 	}
-	weir__format(brief.text, sizeof(brief.text), "%lldms", (long long)(time / WEIR_MS));
+	weir__format(brief.text, sizeof(brief.text), "%lldns", (long long)time);
 	return brief;
 }
 

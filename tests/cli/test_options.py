@@ -218,6 +218,7 @@ def test_wrong_usage_is_64_and_a_sentence(weir):
 def test_bounds_are_said_as_they_are(weir):
     """With the option, and in the units in which people write them"""
     for option, value, words in (("--ttl", "10ms", "--ttl) is from 1s to 1h here, not 10ms"),
+                                 ("--ttl", "500us", "not 500us"), ("--ttl", "0.0000015", "not 1500ns"),
                                  ("--ttl", "90m", "--ttl) is from 1s to 1h here, not 90m"),
                                  ("--limit", "0", "--limit: '0' is not a whole number from 1 to"),
                                  ("--weight", "99999999999", "10000 by default"), ("-j", "10001", "1 to 10000")):
