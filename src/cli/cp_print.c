@@ -13,25 +13,25 @@ static bool is(const char *path, mode_t kind)
 	return lstat(path, &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
 
-/* The copier has one code for three things. The path is the source's; by now it may have become
- * something else, and then the last words hold. */
-static const char *words_for_loop(const char *path)
+/* The copier has one code for three things. A source may have become something else by now, and
+ * then the last words hold, as they do of a destination: that one is followed if it is a link. */
+static const char *words_for_loop(const char *path, bool is_source)
 {
-	if (is(path, S_IFLNK))
+	if (is_source && is(path, S_IFLNK))
 		return "a link, and links are not followed: -l copies links";
-	if (is(path, S_IFDIR))
+	if (is_source && is(path, S_IFDIR))
 		return "a directory cannot be copied into itself";
 	return "a link is in the way";
 }
 
 /* What the copier means by these, which the C library cannot know. */
-static const char *words_for(const char *path, int error)
+static const char *words_for(const char *path, bool is_source, int error)
 {
 	switch (error) {
 	case -ENOTUNIQ:
 		return "source and destination are the same file";
 	case -ELOOP:
-		return words_for_loop(path);
+		return words_for_loop(path, is_source);
 	case -ENOTDIR:
 		/* Of the destination: a slash at its end, or several sources. */
 		return access(path, F_OK) < 0 && errno == ENOENT ? "there is no such directory" :
@@ -72,13 +72,14 @@ static void clear_line(struct cp *cp)
 void weir__cp_failed(const char *path, int error, void *arg)
 {
 	struct cp *cp = arg;
+	bool is_source = path != cp->config.destination; /* see finish() of cp.c */
 
 	if (cp->quiet)
 		return;
 	clear_line(cp);
 	fprintf(stderr, "%s: ", cp->program);
 	print_name(stderr, path);
-	fprintf(stderr, ": %s\n", words_for(path, error));
+	fprintf(stderr, ": %s\n", words_for(path, is_source, error));
 }
 
 void weir__cp_done(const char *path, char kind, void *arg)

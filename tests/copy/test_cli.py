@@ -68,12 +68,14 @@ def reasons(directory):
     os.makedirs(f"{directory}/tree")
     write(f"{directory}/plain")
     os.symlink("plain", f"{directory}/link")
+    os.symlink("loop", f"{directory}/loop")
     for arguments, code, said in (
         (["link", "out"], 23, b"link: a link, and links are not followed: -l copies links"),
         (["-r", "tree", "tree/in"], 23, b"tree/in: a directory cannot be copied into itself"),
         (["plain", "nodir/"], 125, b"nodir/: there is no such directory"),
         (["plain", "link", "nodir"], 125, b"nodir: there is no such directory"),
         (["plain", "link/"], 125, b"link/: Not a directory"),
+        (["plain", "loop"], 125, b"loop: a link is in the way"),
     ):
         finished = cp(*arguments, code=code, **here)
         expect(said + b"\n" in finished.stderr, f"{arguments}: {finished.stderr} does not say {said}")
