@@ -242,6 +242,17 @@ static int visit(struct weir_store *store, struct listing *listing)
 			 visitor, listing);
 }
 
+/* Who watches waits for them to be made. */
+static void print_none(const struct options *options)
+{
+	if (options->n_args == 0)
+		puts("there are no semaphores yet");
+	else if (options->n_args == 1)
+		printf("there is no semaphore %s yet\n", options->args[0]);
+	else
+		puts("there is none of these semaphores yet");
+}
+
 /* One picture. 0 or an error of the store. */
 static int print_listing(struct weir_store *store, struct listing *listing)
 {
@@ -257,12 +268,12 @@ static int print_listing(struct weir_store *store, struct listing *listing)
 		if (listing->shown)
 			close_lists(listing);
 		json_close(&listing->json, "]\n");
+	} else if (listing->shown == 0 && options->watch) {
+		print_none(options);
 	} else if (listing->details) {
 		print_claims(listing);
 	} else if (listing->shown) {
 		listing->failed |= !table_print(&listing->table, stdout, listing->colour);
-	} else if (options->watch) {
-		puts("there are no semaphores yet");
 	} else if (!options->quiet && options->n_args == 0) {
 		fail(0, "there are no semaphores yet: weir run NAME COMMAND makes one");
 	}

@@ -246,6 +246,24 @@ def test_watch_all(weir):
     terminal.end()
 
 
+def test_watch_what_is_not_there(weir):
+    """Others are: that what was asked for is not is said again and again, and off a terminal, too"""
+    weir.run("limit", "other", "2")
+    for words in (["ls"], ["show"]):
+        watcher = weir.start(*words, "--watch", f"new-{words[0]}")
+        for _ in range(2):
+            check(watcher.line() == f"there is no semaphore new-{words[0]} yet", "it is not there", words)
+        weir.run("limit", f"new-{words[0]}", "3")
+        while " yet" in watcher.line():
+            pass
+        watcher.signal(signal.SIGTERM)
+        watcher.end()
+        watcher = weir.start(*words, "--watch", "one", "two")
+        check(watcher.line() == "there is none of these semaphores yet", "neither of two", words)
+        watcher.signal(signal.SIGTERM)
+        watcher.end()
+
+
 def test_long_names_are_cut(weir):
     """On a terminal that is too narrow for them, and nowhere else; the other columns stay"""
     name = "x" * 200
