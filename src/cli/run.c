@@ -92,15 +92,10 @@ static void note_ended(const struct options *options, const char *name, const st
 	note(options, "%s: %s%s", name, own, ours);
 }
 
-static void tell_ended(const struct options *options, const char *name, const struct child *child,
-		       int code)
+static void json_ended(const char *name, const struct child *child, int code)
 {
 	struct json json = { .stream = stderr };
 
-	if (!options->json) {
-		note_ended(options, name, child, code);
-		return;
-	}
 	json_open(&json, "{");
 	json_text(&json, "event", "ended");
 	json_text(&json, "name", name);
@@ -119,33 +114,46 @@ static int cannot_run(const char *command, int why)
 		    why == ENOENT ? "there is no such command" : strerror(why));
 }
 
+/* -1, or an exit code. */
+static int start(struct options *options, struct weir_lease *lease,
+		 const struct weir_lease_info *info, struct child *child)
+{
+	/* Without --ttl it is the store that knows how long a lease lives. */
+	int code = settle_kill_after(options, info->ttl);
+	int why;
+
+	if (code >= 0)
+		return code;
+	/* Where a store can bind it to processes it must: who counts on the permit's staying taken
+	 * while they live would not notice that it does not. */
+	child->bind_fd = weir_lease_bind_fd(lease);
+	if (child->bind_fd < 0 && child->bind_fd != -ENOTSUP)
+		return fail_store(options, child->bind_fd);
+	child->end = options->max_hold ? weir_after(options->max_hold) : WEIR_NEVER;
+	why = spawn(child, info);
+	return why ? cannot_run(child->argv[0], why) : -1;
+}
+
 /* With the lease in hand. *ret_keep: the command has left processes behind, and they have it. */
 static int run_under(struct options *options, struct weir_lease *lease, char **argv, bool *ret_keep,
 		     int *ret_died_of)
 {
 	struct child child = { .argv = argv, .terminal = terminal_to_hand_over(), .own_code = -1 };
 	struct weir_lease_info info;
-	int why, code;
+	int code;
 
 	weir_lease_get(lease, &info);
 	tell_acquired(options, &info);
-	/* Without --ttl it is the store that knows how long a lease lives. */
-	code = settle_kill_after(options, info.ttl);
-	if (code >= 0)
-		return code;
-	/* Where a store can bind it to processes it must: who counts on the permit's staying taken
-	 * while they live would not notice that it does not. */
-	child.bind_fd = weir_lease_bind_fd(lease);
-	if (child.bind_fd < 0 && child.bind_fd != -ENOTSUP)
-		return fail_store(options, child.bind_fd);
-	child.end = options->max_hold ? weir_after(options->max_hold) : WEIR_NEVER;
-	why = spawn(&child, &info);
-	if (why)
-		return cannot_run(argv[0], why);
-	code = supervise(options, &child, lease);
-	*ret_died_of = child.died_of;
-	*ret_keep = leave_to_family(options, &child, &code);
-	tell_ended(options, info.name, &child, code);
+	code = start(options, lease, &info, &child);
+	if (code < 0) {
+		code = supervise(options, &child, lease);
+		*ret_died_of = child.died_of;
+		*ret_keep = leave_to_family(options, &child, &code);
+		note_ended(options, info.name, &child, code);
+	}
+	/* Also of one that never ran: who reads of a beginning waits for an end. */
+	if (options->json)
+		json_ended(info.name, &child, code);
 	return code;
 }
 
@@ -166,7 +174,7 @@ static void give_back(struct weir_store *store, struct weir_lease *lease, int co
 		weir_lease_get(lease, &info);
 		patience_begin(PATIENCE, code, died_of,
 			       "the store did not answer: the permit is not given back, it ends "
-			       "by itself within its TTL of %s",
+			       "by itself, at the latest after its TTL of %s",
 			       time_text(info.ttl).text);
 		let_fatal_in(hurry);
 		if (weir_release(lease) == -EHOSTUNREACH)

@@ -168,7 +168,9 @@ const struct option_spec option_specs[] = {
 	{ OPT_VERBOSE, 'v', "verbose", NULL, VALUE_NONE, NULL, "say on standard error what happens",
 	  NULL, ALL_COMMANDS },
 	{ OPT_JSON, 0, "json", NULL, VALUE_NONE, NULL, "print JSON",
-	  "For weir run: what --verbose says, one object a line.", ALL_COMMANDS },
+	  "On standard output. For weir run: what --verbose says, one object a line, on "
+	  "standard error.",
+	  ALL_COMMANDS },
 	{ OPT_HELP, 'h', "help", NULL, VALUE_NONE, NULL, "print this help", NULL, ALL_COMMANDS },
 };
 

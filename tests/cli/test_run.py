@@ -268,6 +268,22 @@ def test_how_the_command_ended(weir):
         check(err.endswith(text), "-v says the same", command, err)
 
 
+def test_every_json_has_an_end(weir):
+    """Also of a command that cannot be run; what is said for people is a line beside the objects"""
+    with open(weir.path("plain"), "w", encoding="ascii") as file:
+        file.write("no program\n")
+    for options, command, code in (([], "no-such-command", 127), ([], weir.path("plain"), 126),
+                                   (["-k", "20s", "--store", f"sqlite:{weir.path('short.db')}?default_ttl=30s"], "true", 64)):
+        got, out, err = weir.run("run", "--json", *options, "a", command)
+        lines = err.splitlines()
+        events = [json.loads(line) for line in lines if not line.startswith("weir: ")]
+        check(got == code and out == "" and len(lines) == 3 and len(events) == 2, "two objects and a reason", got, err)
+        check(events[0]["event"] == "acquired" and events[1] == {"event": "ended", "name": "a", "code": code},
+              "the end has the exit code, and nothing of a command", events)
+        code, _, err = weir.run("run", "-v", *options, "a", command)
+        check("nobody knows" not in err and "ended" not in err, "-v does not speak of its end", err)
+
+
 def test_json_in_one_write(weir):
     """Several commands that share a log do not write into each other's objects"""
     reader, writer = os.pipe2(os.O_DIRECT)  # a packet for each write
