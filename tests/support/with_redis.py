@@ -78,6 +78,8 @@ class Server:
                     probe.connect(str(self.directory / "s"))
                 return
             except OSError:
+                if self.process.poll() == -signal.SIGKILL:
+                    return  # a test was here between two looks and has killed it: watch() starts it again
                 if self.process.poll() is not None:
                     break
                 time.sleep(0.02)
