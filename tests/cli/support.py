@@ -5,14 +5,19 @@ Weir of its own. Nothing here waits for a while: it waits for a line, an exit, a
 shows, and gives up only after GIVE_UP seconds.
 """
 
+import fcntl
 import json
 import os
+import pty
+import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 
@@ -148,6 +153,66 @@ class Weir:
                 if stream:
                     stream.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Terminal:
+    """A session on a pseudo terminal of its own, as a shell or a login has it."""
+
+    def __init__(self, weir, arguments, environment=None, columns=80):
+        self.seen = b""
+        self.status = None
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execvpe(arguments[0], arguments, weir.environment | {"TERM": "xterm"} |
+                       (environment or {}))
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def read(self, timeout):
+        if not select.select([self.master], [], [], timeout)[0]:
+            return False
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.seen += data
+        return bool(data)
+
+    def expect(self, pattern, promise):
+        """Waits until the pattern was seen, and forgets what came before its end."""
+        end = time.monotonic() + GIVE_UP
+        while True:
+            match = re.search(pattern.encode(), self.seen)
+            if match:
+                self.seen = self.seen[match.end():]
+                return [group.decode() for group in match.groups()]
+            if not self.read(max(0, end - time.monotonic())) and (
+                    time.monotonic() >= end or self.has_ended()):
+                raise Failure(f"{promise}: did not see {pattern!r} in {self.seen!r}")
+
+    def has_ended(self):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = status
+        return self.status is not None
+
+    def send(self, data):
+        os.write(self.master, data)
+
+    def foreground(self):
+        return os.tcgetpgrp(self.master)
+
+    def end(self):
+        """Waits for the end: its wait status, and what else was printed."""
+        end = time.monotonic() + GIVE_UP
+        while not self.has_ended():
+            self.read(0.01)
+            check(time.monotonic() < end, "the session ends in time", self.seen)
+        while self.read(0):
+            pass
+        os.close(self.master)
+        return self.status, self.seen
 
 
 def is_alive(pid):
