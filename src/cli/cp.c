@@ -50,17 +50,6 @@ static void raise_limit(void)
 	}
 }
 
-/* As cp(1) does, for the sake of the script or the loop it is in. */
-static void die_of_signal(void)
-{
-	int number = signal_seen;
-
-	if (!number)
-		return;
-	(void)signal(number, SIG_DFL);
-	die_on_terminal(number, false);
-}
-
 static int finish(struct cp *cp, const struct weir_copy_stats *stats, int result)
 {
 	bool written;
@@ -105,7 +94,8 @@ int weir__cli_cp(int argc, char **argv)
 	result = weir_copy(&cp.config, &stats);
 	code = finish(&cp, &stats, result);
 	free(cp.rules);
-	if (result == -ECANCELED)
-		die_of_signal();
+	/* As cp(1) does, for the sake of the script or the loop it is in. */
+	if (result == -ECANCELED && signal_seen)
+		die_on_terminal(signal_seen, false);
 	return code;
 }

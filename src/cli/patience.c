@@ -29,6 +29,8 @@ static struct {
 	timer_t timer;
 	struct sigaction found;
 	char line[200];
+	size_t length; /* of what is to be said of it */
+	size_t clear;  /* as much of it clears a status line */
 } patience;
 
 static void set_timer(weir_time time)
@@ -47,7 +49,7 @@ static void tick(int number)
 	if (!patience.there || --patience.ticks > 0)
 		return;
 	/* Nobody is left to be told when standard error fails. */
-	if (write(STDERR_FILENO, patience.line, strlen(patience.line)) < 0)
+	if (write(STDERR_FILENO, patience.line, patience.length) < 0)
 		patience.there = false;
 	if (patience.died_of)
 		die_of(patience.died_of, patience.tell_group);
@@ -58,11 +60,13 @@ static void tick(int number)
 static void prepare_line(const char *format, va_list args)
 {
 	size_t size = sizeof(patience.line) - 1;
-	int length = snprintf(patience.line, size,
-			      "%sweir: ", isatty(STDERR_FILENO) ? "\r\033[K" : "");
+	const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : "";
+	int length = snprintf(patience.line, size, "%sweir: ", clear);
 
 	(void)vsnprintf(patience.line + length, size - (size_t)length, format, args);
 	strcat(patience.line, "\n");
+	patience.length = strlen(patience.line);
+	patience.clear = strlen(clear);
 }
 
 void patience_begin(weir_time time, int code, int died_of, const char *format, ...)
@@ -107,7 +111,7 @@ void patience_shorten(weir_time time, int died_of)
 	if (died_of) {
 		patience.died_of = died_of;
 		patience.tell_group = false;
-		patience.line[0] = '\0';
+		patience.length = patience.clear;
 	}
 	patience.ticks = 1;
 	set_timer(time);

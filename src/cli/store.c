@@ -1,5 +1,4 @@
 /* cli: which store, and opening it. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +65,6 @@ static int open_default(const struct options *options, struct weir_store **ret_s
 /* Nothing is held yet that would have to be given back. */
 static void leave(int number)
 {
-	signal(number, SIG_DFL);
 	die_of(number, false);
 }
 

@@ -28,15 +28,19 @@ static bool has_terminal(void)
 	return has;
 }
 
-void die_on_terminal(int signal, bool tell_group)
+void die_on_terminal(int number, bool tell_group)
 {
+	struct sigaction found;
 	sigset_t set;
 
 	if (!has_terminal())
 		return;
+	/* A handler of ours may be there; what is ignored stays ignored. */
+	if (sigaction(number, NULL, &found) == 0 && found.sa_handler != SIG_IGN)
+		(void)signal(number, SIG_DFL);
 	(void)prctl(PR_SET_DUMPABLE, 0); /* of QUIT, it is the command's core that is wanted */
 	sigemptyset(&set);
-	sigaddset(&set, signal);
-	kill(tell_group ? 0 : getpid(), signal);
+	sigaddset(&set, number);
+	kill(tell_group ? 0 : getpid(), number);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

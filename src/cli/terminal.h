@@ -8,7 +8,7 @@
 bool in_foreground(int terminal);
 /* Ends the process by a signal, if it is in the foreground of its terminal. tell_group: the others
  * of our process group have not seen that signal yet. Returns where it does not apply, or where the
- * signal is ignored. May be called in a handler. */
-void die_on_terminal(int signal, bool tell_group);
+ * signal is ignored. May be called in a handler, that of the signal, too. */
+void die_on_terminal(int number, bool tell_group);
 
 #endif

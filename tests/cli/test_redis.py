@@ -1,6 +1,7 @@
 """weir on a Redis server that is wrong, wrongly named, or none: what it says, and how it ends."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -14,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from support import check, main, wait_gone  # noqa: E402
+from support import GIVE_UP, Terminal, check, main, wait_gone  # noqa: E402
 from with_redis import Cluster, Server, ask, free_port, need_redis  # noqa: E402
 
 SECRET = "canary-93b1"
@@ -120,8 +121,9 @@ def test_a_server_that_hangs_while_waiting(weir):
     with server() as redis:
         holder = weir.holder("--store", redis.url)
         waiter = weir.start("run", "--store", redis.url, "a", "echo", "ran")
-        while '"waiting":1' not in weir.run("ls", "--json", "--store", redis.url)[1].replace(" ", ""):
-            pass
+        end = time.monotonic() + GIVE_UP
+        while json.loads(weir.run("ls", "--json", "--store", redis.url)[1])[0]["waiting"] == 0:
+            check(time.monotonic() < end, "it waits")
         redis.process.send_signal(signal.SIGSTOP)
         begun = time.monotonic()
         waiter.signal(signal.SIGTERM)
@@ -150,6 +152,23 @@ def test_a_server_that_was_started_again(weir):
             check(words == ["ls"] or "started again" in out + err, "and why", words, out, err)
         closed = json.loads(weir.run("show", "--json", *store, "a")[1])[0]["closed"]
         check(3000 < closed <= 3600, "for how long", closed)
+
+
+def test_interrupt_key_and_a_server_that_hangs(weir):
+    """The script ends with weir, wherever the patience with the server runs out; the status line is cleared"""
+    for command in ("true", "sh -c 'echo ready; exec sleep 1000'"):
+        with server() as redis:
+            holder = weir.holder("--store", redis.url) if command == "true" else None
+            terminal = Terminal(weir, ["bash", "-c", f"{weir.binary} run --store {redis.url} a {command}; echo went on"])
+            terminal.expect("waiting for a" if holder else "ready", "it waits, or runs")
+            redis.process.send_signal(signal.SIGSTOP)
+            terminal.send(b"\x03")
+            status, rest = terminal.end()
+            redis.process.send_signal(signal.SIGCONT)
+            check(os.WIFSIGNALED(status) and b"went on" not in rest, "the script ends, too", command, status, rest)
+            if holder:
+                check(rest.endswith(b"\r\x1b[K"), "the line is cleared", rest)
+                weir.let_go(holder)
 
 
 class Web(BaseHTTPRequestHandler):
