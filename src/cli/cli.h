@@ -118,8 +118,13 @@ void let_fatal_in(void (*handler)(int));
 void hold_signals_again(void);
 /* In the command: as they were found. */
 void restore_signals(void);
-/* Ends the process because of a signal, in the way that a waiting shell understands. tell_group:
- * the others of our process group have not seen that signal yet. */
+/* How the process is to end: with the code or, unless that is 0, because of a signal. */
+struct ending {
+	int code;
+	int died_of;
+	bool tell_group; /* the others of our process group have not seen that signal yet */
+};
+/* Because of the signal, in the way that a waiting shell understands. */
 _Noreturn void die_of(int signal, bool tell_group);
 
 /* ---- patience.c: an end to waiting for a store that does not answer ---- */
@@ -128,10 +133,9 @@ _Noreturn void die_of(int signal, bool tell_group);
 #define PATIENCE_SLACK (2 * WEIR_SECOND)
 #define HURRY (500 * WEIR_MS) /* enough for a server that is well, and soon enough for people */
 
-/* After this time the process ends with that line and code or, if died_of is a signal, because of
- * that, as the command did. WEIR_NEVER: only after patience_shorten. */
-__attribute__((format(printf, 4, 5))) void patience_begin(weir_time time, int code, int died_of,
-							  const char *format, ...);
+/* After this time the process says that line and ends. WEIR_NEVER: only after patience_shorten. */
+__attribute__((format(printf, 3, 4))) void
+patience_begin(weir_time time, const struct ending *ending, const char *format, ...);
 /* After whatever has changed the mask of signals. */
 void patience_goes_on(void);
 /* In a handler: it ends after this time. died_of: without a word, and because of that signal, of
@@ -146,21 +150,22 @@ struct child {
 	int bind_fd;  /* inherited, or -1 */
 	int terminal; /* to be handed over, or -1 */
 	pid_t pid;
-	int own_code;  /* how it ended by itself: its exit code, or -1 */
-	int own_end;   /* and the signal that ended it, or 0 */
-	int died_of;   /* likewise, if weir is to die of it, too */
-	weir_time end; /* of --max-hold, or WEIR_NEVER */
+	int own_code;         /* how it ended by itself: its exit code, or -1 */
+	int own_end;          /* and the signal that ended it, or 0 */
+	weir_time end;        /* of --max-hold, or WEIR_NEVER */
+	struct ending ending; /* what weir makes of it all */
 };
 /* The terminal that the command gets from the beginning, or -1. */
 int terminal_to_hand_over(void);
-void take_terminal_back(const struct child *child);
+/* Whether the command had it. */
+bool take_terminal_back(const struct child *child);
 /* Starts it in a process group of its own. 0 or a positive errno: why it could not be run. */
 int spawn(struct child *child, const struct weir_lease_info *info);
-/* Waits for its end, forwards signals, watches the lease; the exit code. */
-int supervise(const struct options *options, struct child *child, struct weir_lease *lease);
+/* Waits for its end, forwards signals, watches the lease. */
+void supervise(const struct options *options, struct child *child, struct weir_lease *lease);
 /* family.c: after its end. Whether processes it left behind have the lease now; then it must not
  * be released. */
-bool leave_to_family(const struct options *options, const struct child *child, int *code);
+bool leave_to_family(const struct options *options, struct child *child);
 /* What tells the main thread that a lease was lost: the on_lost of weir run. */
 void tell_lost(struct weir_lease *lease, void *arg);
 

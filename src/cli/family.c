@@ -71,7 +71,7 @@ static bool await_family(int end, pid_t group, weir_time until)
 	}
 }
 
-bool leave_to_family(const struct options *options, const struct child *child, int *code)
+bool leave_to_family(const struct options *options, struct child *child)
 {
 	int end = child->bind_fd >= 0 ? other_end(child->bind_fd) : -1;
 
@@ -87,7 +87,7 @@ bool leave_to_family(const struct options *options, const struct child *child, i
 		kill(-child->pid, options->signal);
 		if (!await_family(end, child->pid, child->end + options->kill_after))
 			kill(-child->pid, SIGKILL);
-		*code = EXIT_MAX_HOLD;
+		child->ending = (struct ending){ .code = EXIT_MAX_HOLD };
 	}
 	close(end);
 	return false;

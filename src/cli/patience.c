@@ -23,9 +23,7 @@
 static struct {
 	volatile sig_atomic_t there; /* and to be obeyed */
 	volatile sig_atomic_t ticks;
-	volatile sig_atomic_t code;
-	volatile sig_atomic_t died_of;
-	volatile sig_atomic_t tell_group;
+	struct ending ending;
 	timer_t timer;
 	struct sigaction found;
 	char line[200];
@@ -51,9 +49,9 @@ static void tick(int number)
 	/* Nobody is left to be told when standard error fails. */
 	if (write(STDERR_FILENO, patience.line, patience.length) < 0)
 		patience.there = false;
-	if (patience.died_of)
-		die_of(patience.died_of, patience.tell_group);
-	_exit(patience.code);
+	if (patience.ending.died_of)
+		die_of(patience.ending.died_of, patience.ending.tell_group);
+	_exit(patience.ending.code);
 }
 
 /* On a terminal a status line may stand where this is to be written. */
@@ -69,7 +67,7 @@ static void prepare_line(const char *format, va_list args)
 	patience.clear = strlen(clear);
 }
 
-void patience_begin(weir_time time, int code, int died_of, const char *format, ...)
+void patience_begin(weir_time time, const struct ending *ending, const char *format, ...)
 {
 	struct sigaction action = { .sa_handler = tick, .sa_flags = SA_RESTART };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIG_PATIENCE };
@@ -80,9 +78,7 @@ void patience_begin(weir_time time, int code, int died_of, const char *format, .
 	va_start(args, format);
 	prepare_line(format, args);
 	va_end(args);
-	patience.code = code;
-	patience.died_of = died_of;
-	patience.tell_group = true;
+	patience.ending = *ending;
 	patience.ticks = TICKS;
 	patience.there = true;
 	sigfillset(&action.sa_mask);
@@ -109,8 +105,7 @@ void patience_shorten(weir_time time, int died_of)
 	if (!patience.there)
 		return;
 	if (died_of) {
-		patience.died_of = died_of;
-		patience.tell_group = false;
+		patience.ending = (struct ending){ .died_of = died_of };
 		patience.length = patience.clear;
 	}
 	patience.ticks = 1;

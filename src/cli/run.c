@@ -76,9 +76,9 @@ static void tell_acquired(const struct options *options, const struct weir_lease
 
 /* What the command did, and what weir makes of that: after a lost lease, say, its code is another.
  */
-static void note_ended(const struct options *options, const char *name, const struct child *child,
-		       int code)
+static void note_ended(const struct options *options, const char *name, const struct child *child)
 {
+	int code = child->ending.code;
 	char own[64] = "nobody knows how the command ended";
 	char ours[32] = "";
 
@@ -92,14 +92,14 @@ static void note_ended(const struct options *options, const char *name, const st
 	note(options, "%s: %s%s", name, own, ours);
 }
 
-static void json_ended(const char *name, const struct child *child, int code)
+static void json_ended(const char *name, const struct child *child)
 {
 	struct json json = { .stream = stderr };
 
 	json_open(&json, "{");
 	json_text(&json, "event", "ended");
 	json_text(&json, "name", name);
-	json_number(&json, "code", (uint64_t)code);
+	json_number(&json, "code", (uint64_t)child->ending.code);
 	if (child->own_code >= 0)
 		json_number(&json, "command_code", (uint64_t)child->own_code);
 	if (child->own_end)
@@ -134,27 +134,27 @@ static int start(struct options *options, struct weir_lease *lease,
 	return why ? cannot_run(child->argv[0], why) : -1;
 }
 
-/* With the lease in hand. *ret_keep: the command has left processes behind, and they have it. */
-static int run_under(struct options *options, struct weir_lease *lease, char **argv, bool *ret_keep,
-		     int *ret_died_of)
+/* With the lease in hand. Whether the command has left processes behind, and they have it. */
+static bool run_under(struct options *options, struct weir_lease *lease, char **argv,
+		      struct ending *ret_ending)
 {
 	struct child child = { .argv = argv, .terminal = terminal_to_hand_over(), .own_code = -1 };
 	struct weir_lease_info info;
-	int code;
+	bool keep = false;
 
 	weir_lease_get(lease, &info);
 	tell_acquired(options, &info);
-	code = start(options, lease, &info, &child);
-	if (code < 0) {
-		code = supervise(options, &child, lease);
-		*ret_died_of = child.died_of;
-		*ret_keep = leave_to_family(options, &child, &code);
-		note_ended(options, info.name, &child, code);
+	child.ending.code = start(options, lease, &info, &child);
+	if (child.ending.code < 0) {
+		supervise(options, &child, lease);
+		keep = leave_to_family(options, &child);
+		note_ended(options, info.name, &child);
 	}
 	/* Also of one that never ran: who reads of a beginning waits for an end. */
 	if (options->json)
-		json_ended(info.name, &child, code);
-	return code;
+		json_ended(info.name, &child);
+	*ret_ending = child.ending;
+	return keep;
 }
 
 /* The command has ended, and what it said is what counts. A signal that comes now is not for us
@@ -166,13 +166,14 @@ static void hurry(int number)
 	patience_shorten(HURRY, 0);
 }
 
-static void give_back(struct weir_store *store, struct weir_lease *lease, int code, int died_of)
+static void give_back(struct weir_store *store, struct weir_lease *lease,
+		      const struct ending *ending)
 {
 	struct weir_lease_info info;
 
 	if (lease) {
 		weir_lease_get(lease, &info);
-		patience_begin(PATIENCE, code, died_of,
+		patience_begin(PATIENCE, ending,
 			       "the store did not answer: the permit is not given back, it ends "
 			       "by itself, at the latest after its TTL of %s",
 			       time_text(info.ttl).text);
@@ -192,22 +193,18 @@ static int run_in(struct weir_store *store, struct options *options, const struc
 		  char **argv)
 {
 	struct weir_lease *lease = NULL;
-	int signal = 0;
-	int died_of = 0;
+	struct ending ending = { 0 };
 	bool keep = false;
-	int code = acquire(store, wanted, &lease, &signal);
 
-	if (lease && !signal)
-		code = run_under(options, lease, argv, &keep, &died_of);
-	/* Neither released nor closed: that would end the lease of those who are left. */
-	if (keep)
-		return code;
-	give_back(store, lease, signal ? 128 + signal : code, died_of);
-	if (signal)
-		die_of(signal, false);
-	if (died_of)
-		die_of(died_of, true);
-	return code;
+	ending.code = acquire(store, wanted, &lease, &ending.died_of);
+	if (lease && !ending.died_of)
+		keep = run_under(options, lease, argv, &ending);
+	/* Else neither released nor closed: that would end the lease of those who are left. */
+	if (!keep)
+		give_back(store, lease, &ending);
+	if (ending.died_of)
+		die_of(ending.died_of, ending.tell_group);
+	return ending.code;
 }
 
 /* What a lease lasts at most, so that the command has ended by then. Whether that fits. */

@@ -76,8 +76,8 @@ static void begin_patience(const struct options *options)
 
 	if (!once && options->has_wait && __builtin_add_overflow(told, PATIENCE_SLACK, &time))
 		time = WEIR_NEVER;
-	patience_begin(time, EXIT_STORE, 0, "the store did not answer within %s: see weir doctor",
-		       time_text(told).text);
+	patience_begin(time, &(struct ending){ .code = EXIT_STORE },
+		       "the store did not answer within %s: see weir doctor", time_text(told).text);
 }
 
 int open_and_hold_signals(const struct options *options, struct weir_store **ret_store)

@@ -36,6 +36,7 @@ struct watch {
 	weir_time expiry; /* of the lease, as last seen */
 	weir_time kill_at;
 	enum why why;
+	int forwarded; /* the last signal that weir was sent, and the command was not */
 };
 
 void tell_lost(struct weir_lease *lease, void *arg)
@@ -129,10 +130,12 @@ int terminal_to_hand_over(void)
 	return STDIN_FILENO;
 }
 
-void take_terminal_back(const struct child *child)
+bool take_terminal_back(const struct child *child)
 {
-	if (child->terminal >= 0 && tcgetpgrp(child->terminal) == child->pid)
-		tcsetpgrp(child->terminal, getpgrp());
+	if (child->terminal < 0 || tcgetpgrp(child->terminal) != child->pid)
+		return false;
+	tcsetpgrp(child->terminal, getpgrp());
+	return true;
 }
 
 static void hand_terminal_over(const struct child *child)
@@ -146,7 +149,6 @@ static void hand_terminal_over(const struct child *child)
 static void stopped(struct watch *watch, int signal)
 {
 	struct child *child = watch->child;
-	bool had_terminal;
 
 	if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
 		return;
@@ -158,9 +160,7 @@ static void stopped(struct watch *watch, int signal)
 			return;
 		}
 	}
-	had_terminal = child->terminal >= 0 && tcgetpgrp(child->terminal) == child->pid;
-	take_terminal_back(child);
-	if (had_terminal)
+	if (take_terminal_back(child))
 		kill(0, SIGTSTP); /* the rest of a pipeline, and a script that waits for us */
 	kill(getpid(), SIGSTOP);
 }
@@ -218,12 +218,15 @@ static void wait_for_end(struct watch *watch)
 		} else if (signal == SIGCONT) {
 			continued(watch);
 		} else if (signal > 0 && signal != SIG_LOST) {
+			watch->forwarded = signal;
 			to_group(watch, signal);
 		}
 	}
 }
 
-static int exit_code(const struct watch *watch)
+/* The keys of a terminal tell the command alone that has it. What it dies of is news for the group
+ * then; but not what weir was sent, and passed on. */
+static int make_ending(const struct watch *watch, bool had_terminal)
 {
 	siginfo_t info = { 0 };
 
@@ -239,11 +242,12 @@ static int exit_code(const struct watch *watch)
 		return EXIT_MAX_HOLD;
 	if (info.si_code == CLD_EXITED)
 		return info.si_status;
-	watch->child->died_of = info.si_status;
+	watch->child->ending.died_of = info.si_status;
+	watch->child->ending.tell_group = had_terminal && info.si_status != watch->forwarded;
 	return 128 + info.si_status;
 }
 
-int supervise(const struct options *options, struct child *child, struct weir_lease *lease)
+void supervise(const struct options *options, struct child *child, struct weir_lease *lease)
 {
 	struct watch watch = {
 		.options = options,
@@ -257,6 +261,5 @@ int supervise(const struct options *options, struct child *child, struct weir_le
 	wait_for_end(&watch);
 	if (watch.why != NOT_STOPPED)
 		to_group(&watch, SIGKILL); /* those it left behind have had their time */
-	take_terminal_back(child);
-	return exit_code(&watch);
+	child->ending.code = make_ending(&watch, take_terminal_back(child));
 }

@@ -258,6 +258,7 @@ def test_how_the_command_ended(weir):
             (["--max-hold", "0.3"], gentle, 124, {"command_code": 5}, "exit code 5; that of weir is 124\n"),
             (["--max-hold", "0.3"], "exec sleep 1000", 124, {"command_signal": 15}, "command; that of weir is 124\n"),
             (["--max-hold", "0.3"], "sleep 1000 >/dev/null 2>&1 & exit 7", 124, {"command_code": 7}, "weir is 124\n"),
+            (["--max-hold", "0.3"], "sleep 1000 >/dev/null 2>&1 & kill $$", 124, {"command_signal": 15}, "weir is 124\n"),
             (["-k", "0"], f"{weir.binary} evict --all a; exec sleep 1000", 76, None, "command; that of weir is 76\n")):
         got, _, err = weir.run("run", "--json", *options, "a", "sh", "-c", command)
         ended = json.loads(err.splitlines()[-1])

@@ -73,6 +73,76 @@ def test_interrupt_key_ends_a_loop(weir):
     terminal.end()
 
 
+def test_interrupt_key_ends_a_script_and_leaves_a_family(weir):
+    """Also when processes are left that do not mind, and have the permit"""
+    left = 'sh -c "echo left=\\$\\$; exec sleep 1000"'
+    command = f"{weir.binary} run a sh -c '{left} & exec sleep 1000'"
+    terminal = Terminal(weir, ["bash", "-c", f"{command}; echo went on"])
+    left = int(terminal.expect(r"left=(\d+)\r\n", "it runs")[0])
+    terminal.send(b"\x03")
+    try:
+        status, rest = terminal.end()
+        check(os.WIFSIGNALED(status) and b"went on" not in rest, "87: the script ends", status, rest)
+        check(weir.show("a")["held"] == 1, "90: the permit is still taken")
+    finally:
+        os.kill(left, signal.SIGKILL)
+
+
+# Says how often the interrupt key reached it, when nobody can write to it any more.
+CONSUMER = """
+import os, signal
+seen = []
+signal.signal(2, lambda *_: seen.append(2))
+os.write(2, b"is up\\n")
+while os.read(0, 100):
+    pass
+print("seen", len(seen))
+"""
+
+
+def test_interrupt_key_reaches_a_pipeline_once(weir):
+    """CHECKLIST 86: where the terminal tells the whole pipeline, weir does not tell it again"""
+    with open(weir.path("consumer"), "w", encoding="ascii") as file:
+        file.write(CONSUMER)
+    terminal = Terminal(weir, ["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
+    terminal.expect("prompt> ", "a shell")
+    terminal.send(f"{weir.binary} run a sh -c 'echo r''eady >&2; exec sleep 1000' | "
+                  f"{sys.executable} -S {weir.path('consumer')}\n".encode())
+    terminal.expect("(?s)is up.*ready|ready.*is up", "both run")
+    terminal.send(b"\x03")
+    check(terminal.expect(r"seen (\d+)", "the consumer ends") == ["1"], "86: once")
+    terminal.send(b"exit\n")
+    terminal.end()
+
+
+# Two weirs in the foreground of a terminal, one of which is sent a signal.
+HARNESS = """
+import signal, subprocess, sys
+seen = []
+signal.signal(2, lambda *_: seen.append(2))
+one, other = (subprocess.Popen([sys.argv[1], "run", name, "sh", "-c", "echo; read x; exit 5"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE) for name in "ab")
+one.stdout.readline(), other.stdout.readline()
+one.send_signal(2)
+one.wait()
+other.communicate()
+print("ended:", one.returncode, other.returncode, "seen:", len(seen))
+"""
+
+
+def test_a_signal_for_one_is_for_no_other(weir):
+    """CHECKLIST 86: what weir was sent is not for the rest of its process group"""
+    terminal = Terminal(weir, [sys.executable, "-S", "-c", HARNESS, weir.binary])
+    ended = terminal.expect(r"ended: (\S+) (\S+) seen: (\d+)", "both end")
+    check(ended == [str(-signal.SIGINT), "5", "0"], "86: the other goes on, and so does who started them", ended)
+    terminal.end()
+    # Nor where the command has the terminal: a shell would go on if somebody sent it to the command.
+    command = f"{weir.binary} run a sh -c 'kill -INT $PPID; exec sleep 1000'"
+    terminal = Terminal(weir, ["bash", "-c", f"{command}; echo went on"])
+    terminal.expect("went on", "86: the script goes on")
+    terminal.end()
+
+
 def test_stop_key_and_foreground(weir):
     """CHECKLIST 87, 97: ^Z stops the job, fg continues it, and it has the terminal again"""
     terminal = Terminal(weir, ["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
