@@ -118,10 +118,10 @@ void let_fatal_in(void (*handler)(int));
 void hold_signals_again(void);
 /* In the command: as they were found. */
 void restore_signals(void);
-/* How the process is to end: with the code or, unless that is 0, because of a signal. */
+/* How the process is to end. */
 struct ending {
 	int code;
-	int died_of;
+	int died_of;     /* the signal, which comes before the code, or 0 */
 	bool tell_group; /* the others of our process group have not seen that signal yet */
 };
 /* Because of the signal, in the way that a waiting shell understands. */
@@ -138,8 +138,8 @@ __attribute__((format(printf, 3, 4))) void
 patience_begin(weir_time time, const struct ending *ending, const char *format, ...);
 /* After whatever has changed the mask of signals. */
 void patience_goes_on(void);
-/* In a handler: it ends after this time. died_of: without a word, and because of that signal, of
- * which our process group knows; or 0. */
+/* In a handler: it ends after this time, or sooner if it would. died_of: without a word, and
+ * because of that signal, of which our process group knows; or 0. */
 void patience_shorten(weir_time time, int died_of);
 void patience_end(void);
 

@@ -41,6 +41,17 @@ static void set_timer(weir_time time)
 	(void)timer_settime(patience.timer, 0, &when, NULL);
 }
 
+/* With the ticks that are still to come. */
+static weir_time time_left(void)
+{
+	struct itimerspec when = { 0 };
+	weir_time next;
+
+	(void)timer_gettime(patience.timer, &when);
+	next = when.it_value.tv_sec * WEIR_SECOND + when.it_value.tv_nsec;
+	return next ? next + (patience.ticks - 1) * TICK : WEIR_NEVER;
+}
+
 static void tick(int number)
 {
 	(void)number;
@@ -108,8 +119,10 @@ void patience_shorten(weir_time time, int died_of)
 		patience.ending = (struct ending){ .died_of = died_of };
 		patience.length = patience.clear;
 	}
-	patience.ticks = 1;
-	set_timer(time);
+	if (time < time_left()) {
+		patience.ticks = 1;
+		set_timer(time);
+	}
 }
 
 void patience_end(void)

@@ -116,14 +116,18 @@ def test_a_server_that_hangs_at_the_end(weir):
         check(times[-1] <= 4, "a signal ends it sooner", number, times)
 
 
+def wait_for_waiter(weir, redis):
+    end = time.monotonic() + GIVE_UP
+    while json.loads(weir.run("ls", "--json", "--store", redis.url)[1])[0]["waiting"] == 0:
+        check(time.monotonic() < end, "it waits")
+
+
 def test_a_server_that_hangs_while_waiting(weir):
     """Signals end a wait, though the place in the queue cannot be given back"""
     with server() as redis:
         holder = weir.holder("--store", redis.url)
         waiter = weir.start("run", "--store", redis.url, "a", "echo", "ran")
-        end = time.monotonic() + GIVE_UP
-        while json.loads(weir.run("ls", "--json", "--store", redis.url)[1])[0]["waiting"] == 0:
-            check(time.monotonic() < end, "it waits")
+        wait_for_waiter(weir, redis)
         redis.process.send_signal(signal.SIGSTOP)
         begun = time.monotonic()
         waiter.signal(signal.SIGTERM)
@@ -152,6 +156,32 @@ def test_a_server_that_was_started_again(weir):
             check(words == ["ls"] or "started again" in out + err, "and why", words, out, err)
         closed = json.loads(weir.run("show", "--json", *store, "a")[1])[0]["closed"]
         check(3000 < closed <= 3600, "for how long", closed)
+
+
+def keep_telling(process, number):
+    """Sends a signal again and again, until the process has ended."""
+    end = time.monotonic() + GIVE_UP
+    while process.popen.poll() is None:
+        process.signal(number)
+        check(time.monotonic() < end, "it ends, however often it is told to")
+        time.sleep(0.02)
+    return process.end()
+
+
+def test_more_signals_do_not_put_it_off(weir):
+    """Each one may bring the end nearer, and none takes it farther away"""
+    with server() as redis:
+        holder = weir.holder("--store", redis.url)
+        waiter = weir.start("run", "--store", f"{redis.url}?timeout=5m", "a", "echo", "ran")
+        wait_for_waiter(weir, redis)
+        redis.process.send_signal(signal.SIGSTOP)
+        check(keep_telling(waiter, signal.SIGTERM)[:2] == (143, ""), "while it waits")
+        redis.process.send_signal(signal.SIGCONT)
+        weir.let_go(holder)
+    with server() as redis:
+        process, _ = stops_its_server(weir, redis, "--store", f"{redis.url}?timeout=5m")
+        check(keep_telling(process, signal.SIGTERM)[0] == 3, "while it gives back")
+        redis.process.send_signal(signal.SIGCONT)
 
 
 def test_interrupt_key_and_a_server_that_hangs(weir):
