@@ -249,6 +249,8 @@ static int explain(struct attempt *attempt, int error)
 	const char *name = attempt->request.name;
 	uint32_t limit;
 
+	/* wait_for_it holds it with all signals, and here the store is asked once more. */
+	patience_goes_on();
 	/* It never came to asking, so the store has nothing to say. */
 	if (!attempt->asked)
 		return fail(EXIT_FAILED, "%s", weir_strerror(error));

@@ -214,13 +214,17 @@ def test_no_redis(weir):
     web.shutdown()
 
 
-def relay(target, pretend):
-    """A port behind which is the server at `target`, except that its words are changed."""
+def relay(target, pretend=None, last=None):
+    """A port behind which is the server at `target`, except that its words are changed. After the last, it is silent."""
     listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
 
     def pump(source, sink, change):
         while data := source.recv(65536):
-            sink.sendall(data.replace(*pretend) if change else data)
+            if not change or not over.is_set():
+                sink.sendall(data.replace(*pretend) if change and pretend else data)
+            if change and last and last in data:
+                over.set()
         sink.shutdown(socket.SHUT_WR)
 
     def serve():
@@ -232,6 +236,16 @@ def relay(target, pretend):
 
     threading.Thread(target=serve, daemon=True).start()
     return listener.getsockname()[1]
+
+
+def test_a_server_that_hangs_when_it_is_asked_why(weir):
+    """The limit that a weight does not fit is one more question, and -w is for that, too"""
+    with server() as redis:
+        check(weir.run("limit", "--store", redis.url, "a", "1")[0] == 0, "a limit")
+        port = relay(redis.port, last=b":-7\r\n")  # E2BIG
+        code, out, err = weir.run("run", "--store", f"redis://127.0.0.1:{port}?timeout=5m", "-w", "0.5", "--weight", "2", "a",
+                                  "echo", "ran")
+        check(code == 69 and out == "" and "did not answer within 500ms" in err, "it is given up", code, out, err)
 
 
 def test_servers_that_will_not_do(weir):
