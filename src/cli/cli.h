@@ -23,6 +23,13 @@ enum {
 	EXIT_NOT_FOUND = 127,
 };
 
+/* How the process is to end. */
+struct ending {
+	int code;
+	int died_of;     /* the signal, which comes before the code, or 0 */
+	bool tell_group; /* the others of our process group have not seen that signal yet */
+};
+
 /* ---- say.c: words for people ---- */
 
 /* One line on standard error, "weir: ..."; returns the code. */
@@ -89,7 +96,7 @@ const char *store_problem(const char *url, const char *path);
 	"the server was started again or replaced, and waits until leases that it may have lost " \
 	"are over"
 
-/* ---- request.c: acquiring, with a status line and signals ---- */
+/* ---- request.c: acquiring, with a status line and signals, and giving back ---- */
 
 struct wanted {
 	const struct options *options;
@@ -103,6 +110,9 @@ struct wanted {
 /* 0 and a lease; or an exit code, and all has been said. *ret_signal: what ended it, or 0. */
 int acquire(struct weir_store *store, const struct wanted *wanted, struct weir_lease **ret_lease,
 	    int *ret_signal);
+
+/* With patience, at whose end the process ends that way. Closes the store; lease may be NULL. */
+void give_back(struct weir_store *store, struct weir_lease *lease, const struct ending *ending);
 
 /* ---- signals.c ---- */
 
@@ -118,12 +128,6 @@ void let_fatal_in(void (*handler)(int));
 void hold_signals_again(void);
 /* In the command: as they were found. */
 void restore_signals(void);
-/* How the process is to end. */
-struct ending {
-	int code;
-	int died_of;     /* the signal, which comes before the code, or 0 */
-	bool tell_group; /* the others of our process group have not seen that signal yet */
-};
 /* Because of the signal, in the way that a waiting shell understands. */
 _Noreturn void die_of(int signal, bool tell_group);
 

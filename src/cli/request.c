@@ -1,4 +1,4 @@
-/* cli: asking for a permit and waiting for it.
+/* cli: asking for a permit, waiting for it, and giving it back.
  *
  * The wait is a task, so that one thread can do three things meanwhile: wait, draw the status line,
  * and give up in good order when a signal comes. The handler does what a handler may: it releases a
@@ -321,4 +321,37 @@ int acquire(struct weir_store *store, const struct wanted *wanted, struct weir_l
 		error = signal_seen ? 128 + signal_seen : explain(&attempt, error);
 	patience_end();
 	return error;
+}
+
+/* ---- giving it back ---- */
+
+/* The command has ended, and what it said is what counts. A signal that comes now is not for us
+ * alone, perhaps, but for all who worked here: it must not leave a permit behind that could be
+ * given back at once. */
+static void hurry(int number)
+{
+	(void)number;
+	patience_shorten(HURRY, 0);
+}
+
+void give_back(struct weir_store *store, struct weir_lease *lease, const struct ending *ending)
+{
+	struct weir_lease_info info;
+
+	if (lease) {
+		weir_lease_get(lease, &info);
+		patience_begin(PATIENCE, ending,
+			       "the store did not answer: the permit is not given back, it ends "
+			       "by itself, at the latest after its TTL of %s",
+			       time_text(info.ttl).text);
+		let_fatal_in(hurry);
+		if (weir_release(lease) == -EHOSTUNREACH)
+			fail(0, "could not give the permit back, it ends by itself: %s",
+			     weir_store_error(store));
+	}
+	weir_lease_unref(lease);
+	weir_store_close(store);
+	if (lease)
+		hold_signals_again();
+	patience_end();
 }

@@ -157,38 +157,6 @@ static bool run_under(struct options *options, struct weir_lease *lease, char **
 	return keep;
 }
 
-/* The command has ended, and what it said is what counts. A signal that comes now is not for us
- * alone, perhaps, but for all who worked here: it must not leave a permit behind that could be
- * given back at once. */
-static void hurry(int number)
-{
-	(void)number;
-	patience_shorten(HURRY, 0);
-}
-
-static void give_back(struct weir_store *store, struct weir_lease *lease,
-		      const struct ending *ending)
-{
-	struct weir_lease_info info;
-
-	if (lease) {
-		weir_lease_get(lease, &info);
-		patience_begin(PATIENCE, ending,
-			       "the store did not answer: the permit is not given back, it ends "
-			       "by itself, at the latest after its TTL of %s",
-			       time_text(info.ttl).text);
-		let_fatal_in(hurry);
-		if (weir_release(lease) == -EHOSTUNREACH)
-			fail(0, "could not give the permit back, it ends by itself: %s",
-			     weir_store_error(store));
-	}
-	weir_lease_unref(lease);
-	weir_store_close(store);
-	if (lease)
-		hold_signals_again();
-	patience_end();
-}
-
 static int run_in(struct weir_store *store, struct options *options, const struct wanted *wanted,
 		  char **argv)
 {

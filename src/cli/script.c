@@ -53,12 +53,10 @@ static void print_json(const struct weir_lease_info *info, const char *token)
 	json_close(&json, "}\n");
 }
 
-/* A lease that nobody heard of would only be in the way until its TTL is over. */
 static int print_lease(const struct options *options, struct weir_lease *lease)
 {
 	struct weir_lease_info info;
 	char token[TOKEN_TEXT + 1];
-	int code;
 
 	weir_lease_get(lease, &info);
 	token_print(info.token, token);
@@ -66,10 +64,7 @@ static int print_lease(const struct options *options, struct weir_lease *lease)
 		print_json(&info, token);
 	else
 		print_shell(&info, token);
-	code = finish_output(0);
-	if (code)
-		weir_release(lease);
-	return code;
+	return finish_output(0);
 }
 
 int command_acquire(const struct options *options)
@@ -79,7 +74,8 @@ int command_acquire(const struct options *options)
 				 .max_hold = options->max_hold };
 	struct weir_store *store;
 	struct weir_lease *lease = NULL;
-	int code, signal = 0;
+	struct ending ending = { 0 };
+	int code;
 
 	if (options->n_args != 1)
 		return fail(EXIT_USAGE, "say one name: weir acquire NAME");
@@ -90,16 +86,19 @@ int command_acquire(const struct options *options)
 	code = open_and_hold_signals(options, &store);
 	if (code)
 		return code;
-	code = acquire(store, &wanted, &lease, &signal);
-	if (lease && signal)
-		weir_release(lease);
-	else if (lease)
-		code = print_lease(options, lease);
-	weir_lease_unref(lease);
-	weir_store_close(store);
-	if (signal)
-		die_of(signal, false);
-	return code;
+	ending.code = acquire(store, &wanted, &lease, &ending.died_of);
+	if (lease && !ending.died_of)
+		ending.code = print_lease(options, lease);
+	/* A lease that nobody heard of would only be in the way until its TTL is over. */
+	if (ending.died_of || ending.code) {
+		give_back(store, lease, &ending);
+	} else {
+		weir_lease_unref(lease);
+		weir_store_close(store);
+	}
+	if (ending.died_of)
+		die_of(ending.died_of, false);
+	return ending.code;
 }
 
 /* ---- renew and release ---- */

@@ -248,6 +248,15 @@ def test_a_server_that_hangs_when_it_is_asked_why(weir):
         check(code == 69 and out == "" and "did not answer within 500ms" in err, "it is given up", code, out, err)
 
 
+def test_a_server_that_hangs_when_a_lease_is_not_wanted(weir):
+    """weir acquire, that cannot say what it has, gives it back with no more patience than weir run"""
+    with server() as redis, open("/dev/full", "w", encoding="ascii") as full:
+        check(weir.run("limit", "--store", redis.url, "a", "1")[0] == 0, "a limit")
+        port = relay(redis.port, last=b"$64\r\n")  # the lease
+        code, _, err = weir.run("acquire", "--store", f"redis://127.0.0.1:{port}?timeout=5m", "-n", "a", stdout=full)
+        check(code == 125 and "TTL of 30s" in err, "what follows is said", code, err)
+
+
 def test_servers_that_will_not_do(weir):
     with server() as redis:
         old = relay(redis.port, (b"redis_version:7.", b"redis_version:5."))
