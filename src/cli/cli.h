@@ -140,6 +140,8 @@ _Noreturn void die_of(int signal, bool tell_group);
 /* After this time the process says that line and ends. WEIR_NEVER: only after patience_shorten. */
 __attribute__((format(printf, 3, 4))) void
 patience_begin(weir_time time, const struct ending *ending, const char *format, ...);
+/* With the last words of standard output instead, which must stay where they are until the end. */
+void patience_begin_output(weir_time time, const struct ending *ending, const char *words);
 /* After whatever has changed the mask of signals. */
 void patience_goes_on(void);
 /* In a handler: it ends after this time, or sooner if it would. died_of: without a word, and

@@ -15,13 +15,16 @@
 #include "cli/table.h"
 
 #define LONG_WAIT (60 * WEIR_SECOND)
+/* A lock is waited for without an end; of a server its store says more, after all retries. */
+#define FILE_PATIENCE (10 * WEIR_SECOND)
+#define SERVER_PATIENCE (30 * WEIR_SECOND)
 #define SPACE_LEAST (1024 * 1024) /* bytes */
 
 enum grade { FINE, ATTENTION, BROKEN };
 
 struct report {
 	const struct options *options;
-	struct json json;
+	struct json json; /* where all goes, also what is no JSON */
 	enum grade worst;
 	bool colour;
 	uint32_t semaphores, holders, waiters;
@@ -53,8 +56,8 @@ finding(struct report *report, enum grade grade, const char *about, const char *
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
-	printf("%s%-9s%s %-9s %s\n", report->colour ? colours[grade] : "", words[grade],
-	       report->colour ? "\033[0m" : "", about, text);
+	fprintf(report->json.stream, "%s%-9s%s %-9s %s\n", report->colour ? colours[grade] : "",
+		words[grade], report->colour ? "\033[0m" : "", about, text);
 }
 
 /* ---- from outside ---- */
@@ -358,6 +361,65 @@ static int check_open(struct report *report, const char *url)
 	return error == -EINVAL ? EXIT_USAGE : 0;
 }
 
+/* The end of the output, if the store does not answer. To be freed, or NULL. */
+static char *last_words(const struct report *report, weir_time time, const char *path)
+{
+	struct report last = *report;
+	char *words = NULL;
+	size_t size;
+
+	last.json.stream = open_memstream(&words, &size);
+	if (!last.json.stream)
+		return NULL;
+	if (path)
+		finding(&last, BROKEN, "store",
+			"no answer within %s: somebody keeps it locked, perhaps a process that was "
+			"stopped. 'fuser -v %.*s %.*s-live/lock' shows who uses it",
+			time_text(time).text, (int)strcspn(path, "?"), path,
+			(int)strcspn(path, "?"), path);
+	else
+		finding(&last, BROKEN, "store",
+			"no answer within %s: the server was stopped or hangs, or something on the "
+			"way keeps what is sent: see its log",
+			time_text(time).text);
+	if (report->options->json)
+		json_close(&last.json, "]\n");
+	if (fclose(last.json.stream) == 0)
+		return words;
+	free(words);
+	return NULL;
+}
+
+/* What is found in there comes out when all is found: the last words, which may come at any time,
+ * follow a whole finding. */
+static int check_with_patience(struct report *report, const char *url)
+{
+	const char *path = strncmp(url, "sqlite:", 7) == 0 ? url + 7 : NULL;
+	weir_time time = path ? FILE_PATIENCE : SERVER_PATIENCE;
+	char *words = last_words(report, time, path);
+	char *found = NULL;
+	size_t size;
+	int code;
+
+	report->json.stream = words ? open_memstream(&found, &size) : NULL;
+	if (!report->json.stream) {
+		report->json.stream = stdout;
+		free(words);
+		finding(report, BROKEN, "store", "out of memory");
+		return 0;
+	}
+	fflush(stdout);
+	patience_begin_output(time, &(struct ending){ .code = EXIT_STORE }, words);
+	code = check_open(report, url);
+	patience_end();
+	if (fclose(report->json.stream) == 0)
+		fputs(found, stdout);
+	report->json.stream = stdout;
+	free(found);
+	free(words);
+	return code;
+}
+
 int command_doctor(const struct options *options)
 {
 	static const int codes[] = { 0, EXIT_ATTENTION, EXIT_STORE };
@@ -374,7 +436,7 @@ int command_doctor(const struct options *options)
 	else
 		printf("weir %s\n", weir_version());
 	url = check_url(&report);
-	code = url ? check_open(&report, url) : EXIT_USAGE;
+	code = url ? check_with_patience(&report, url) : EXIT_USAGE;
 	free(url);
 	if (options->json)
 		json_close(&report.json, "]\n");

@@ -26,9 +26,11 @@ static struct {
 	struct ending ending;
 	timer_t timer;
 	struct sigaction found;
+	int fd;
+	const char *words; /* that are said there */
+	size_t length;
 	char line[200];
-	size_t length; /* of what is to be said of it */
-	size_t clear;  /* as much of it clears a status line */
+	size_t clear; /* as much of it clears a status line */
 } patience;
 
 static void set_timer(weir_time time)
@@ -57,8 +59,8 @@ static void tick(int number)
 	(void)number;
 	if (!patience.there || --patience.ticks > 0)
 		return;
-	/* Nobody is left to be told when standard error fails. */
-	if (write(STDERR_FILENO, patience.line, patience.length) < 0)
+	/* Nobody is left to be told when that fails. */
+	if (write(patience.fd, patience.words, patience.length) < 0)
 		patience.there = false;
 	if (patience.ending.died_of)
 		die_of(patience.ending.died_of, patience.ending.tell_group);
@@ -74,22 +76,20 @@ static void prepare_line(const char *format, va_list args)
 
 	(void)vsnprintf(patience.line + length, size - (size_t)length, format, args);
 	strcat(patience.line, "\n");
-	patience.length = strlen(patience.line);
 	patience.clear = strlen(clear);
 }
 
-void patience_begin(weir_time time, const struct ending *ending, const char *format, ...)
+static void begin(weir_time time, const struct ending *ending, int fd, const char *words)
 {
 	struct sigaction action = { .sa_handler = tick, .sa_flags = SA_RESTART };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIG_PATIENCE };
-	va_list args;
 
 	if (timer_create(CLOCK_MONOTONIC, &event, &patience.timer) < 0)
 		return; /* then it takes as long as it takes */
-	va_start(args, format);
-	prepare_line(format, args);
-	va_end(args);
 	patience.ending = *ending;
+	patience.fd = fd;
+	patience.words = words;
+	patience.length = strlen(words);
 	patience.ticks = TICKS;
 	patience.there = true;
 	sigfillset(&action.sa_mask);
@@ -98,6 +98,21 @@ void patience_begin(weir_time time, const struct ending *ending, const char *for
 	if (time != WEIR_NEVER)
 		set_timer(time > TICKS * TICK ? time - (TICKS - 1) * TICK : TICK);
 	patience_goes_on();
+}
+
+void patience_begin(weir_time time, const struct ending *ending, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	prepare_line(format, args);
+	va_end(args);
+	begin(time, ending, STDERR_FILENO, patience.line);
+}
+
+void patience_begin_output(weir_time time, const struct ending *ending, const char *words)
+{
+	begin(time, ending, STDOUT_FILENO, words);
 }
 
 void patience_goes_on(void)

@@ -75,6 +75,7 @@ def test_silence_is_not_waited_for(weir):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(8)
+        doctor = weir.start("doctor", "--json", "--store", f"redis://:{SECRET}@127.0.0.1:{silent.getsockname()[1]}?timeout=5m")
         there = weir.run("ls", "--store", "nonsense:")[2]
         for kind in [kind for kind in ("redis", "postgres") if f" {kind}:" in there]:
             store = f"{kind}://u:{SECRET}@127.0.0.1:{silent.getsockname()[1]}/{'0' if kind == 'redis' else 'x'}"
@@ -84,6 +85,9 @@ def test_silence_is_not_waited_for(weir):
                 check(code == 69 and out == "" and f"did not answer within {told}" in err and err.count("\n") == 1,
                       "it is given up", words, code, out, err)
                 check(SECRET not in err and time.monotonic() - begun < 20, "in time", words, time.monotonic() - begun)
+        code, out, err = doctor.end()
+        check(code == 69 and err == "" and SECRET not in out, "doctor has its own end", code, out, err)
+        check([one["grade"] for one in json.loads(out)] == ["broken"], "and says why", out)
 
 
 def stops_its_server(weir, redis, *options):

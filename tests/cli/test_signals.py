@@ -1,6 +1,7 @@
 """weir run and signals, death, and those that a command leaves behind."""
 
 import fcntl
+import json
 import os
 import signal
 import struct
@@ -66,13 +67,19 @@ def wait_for_waiter(inode):
         time.sleep(0.005)
 
 
-def test_a_store_that_is_locked_can_be_left(weir):
-    """72: somebody was stopped while having the lock of the store's file"""
+def lock_store(weir):
+    """As somebody does who was stopped while having the lock of the store's file."""
     weir.run("limit", "a", "1")
     lock = os.open(os.path.join(weir.environment["XDG_STATE_HOME"], "weir", "weir.db-live", "lock"),
                    os.O_RDWR)
     # F_OFD_SETLK, F_WRLCK: one byte at 0.
     fcntl.fcntl(lock, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+    return lock
+
+
+def test_a_store_that_is_locked_can_be_left(weir):
+    """CHECKLIST 72"""
+    lock = lock_store(weir)
     for command in (["run", "a", "true"], ["run", "-n", "a", "true"], ["acquire", "a"]):
         process = weir.start(*command)
         wait_for_waiter(os.fstat(lock).st_ino)
@@ -80,6 +87,19 @@ def test_a_store_that_is_locked_can_be_left(weir):
         check(process.end()[0] == 128 + signal.SIGTERM, "a signal ends it", command)
     os.close(lock)
     check(weir.run("run", "-n", "a", "true")[0] == 0, "and nothing is left of it")
+
+
+def test_doctor_knows_a_store_that_is_locked(weir):
+    """CHECKLIST 72: weir run says 'see weir doctor', which has an end of its own, and whole output"""
+    lock = lock_store(weir)
+    doctors = [weir.start("doctor"), weir.start("doctor", "--json")]
+    (code, out, err), (of_json, found, _) = (doctor.end() for doctor in doctors)
+    os.close(lock)
+    check(code == of_json == 69 and err == "", "69", code, of_json, err)
+    last, found = out.splitlines()[-1], json.loads(found)
+    check(last.startswith("broken") and "weir.db-live/lock" in last, "the lock is named", out)
+    check([one["grade"] for one in found] == ["ok", "ok", "broken"], "JSON, to its end", found)
+    check(found[-1]["text"] in last, "that says the same", found, last)
 
 
 def test_stop_and_continue(weir):
