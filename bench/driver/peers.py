@@ -34,6 +34,7 @@ OF_TASKS = ("pingpong", "tasks", "gather")
 PEERS = (
     Peer("floor", "compare-and-swap, fetch-add", ("pair",), floor=True),
     Peer("spin", "spinning on a word", ("handoff", "schedulers"), order=FIFO, floor=True),
+    Peer("seldom", "looking at it seldom", ("schedulers",), order=FIFO, floor=True),
     Peer("futex", "bare futex", ("handoff",), floor=True),
     Peer("minimal", "minimal switch", ("switch",), floor=True),
     Peer("weir", "weir", ALL + ("waiters", "leases", "sqlite", "command", "costs") + OF_TASKS +

@@ -3,6 +3,7 @@
  *
  *     schedulers weir threads=4 permits=1 rounds=80 seconds=0.2 workers=2
  *     schedulers spin threads=2 ...        without a semaphore, one task in each thread
+ *     schedulers seldom threads=2 ...      the same, looking less often
  *
  * `threads` tasks are spread over `workers` schedulers and go through the phases of turns.hpp.
  */
@@ -29,6 +30,9 @@ struct hall {
 			bench::fail("weir_sem_release");
 	}
 };
+
+/* The least of 1, 2, 4, 8 and 16 for two processors that are far from each other. */
+enum { RESTS = 8 };
 
 static hall hall;
 
@@ -59,18 +63,22 @@ static int run_part(void *arg, intptr_t *)
 }
 
 /* The floor of all that is handed from thread to thread in order: a word says whose turn it is.
- * Once nobody is there to hand over, it may be anybody's. */
+ * Once nobody is there to hand over, it may be anybody's. Who looks all the time is in the way of
+ * the other's step where processors are far from each other, and who rests in between learns of it
+ * later where they are near: so there are two floors. */
 class token
 {
 	alignas(64) std::atomic<uint32_t> turn{ 0 };
 
       public:
 	static inline thread_local uint32_t mine, next;
+	static inline thread_local uint32_t rests; /* between two looks */
 
 	void acquire()
 	{
 		while (turn.load(std::memory_order_acquire) != mine && !hall.stage.is(bench::STOP))
-			;
+			for (uint32_t i = 0; i < rests; i++)
+				WEIR__RELAX();
 	}
 
 	void release()
@@ -78,7 +86,6 @@ class token
 		turn.store(next, std::memory_order_release);
 	}
 };
-
 
 static void run_tasks(uint32_t i, uint32_t schedulers)
 {
@@ -90,8 +97,9 @@ static void run_tasks(uint32_t i, uint32_t schedulers)
 
 static class token token;
 
-static void pass_token(uint32_t i, uint32_t threads)
+static void pass_token(uint32_t i, uint32_t threads, uint32_t rests)
 {
+	token::rests = rests;
 	token::mine = i;
 	token::next = (i + 1) % threads;
 	bench::take_turns(token, hall.stage, hall.rounds, hall.workers[i]);
@@ -101,21 +109,25 @@ int main(int argc, char **argv)
 {
 	bench::arguments arguments(argc, argv);
 	uint32_t count = arguments.count_of("workers", 2);
-	bool bare = arguments.peer() == "spin";
+	bool seldom = arguments.peer() == "seldom";
+	bool bare = seldom || arguments.peer() == "spin";
 	std::barrier start(std::ptrdiff_t(count) + 1);
 	std::vector<std::thread> threads;
 
 	hall.rounds = arguments.count_of("rounds", 80);
 	hall.workers.resize(arguments.count_of("threads", 2));
 	if (bare && hall.workers.size() != count)
-		bench::fail("spin: one task in each thread");
+		bench::fail("without a semaphore: one task in each thread");
 	if (weir_sem_init(&hall.sem, arguments.count_of("permits", 1)) < 0)
 		bench::fail("weir_sem_init");
 	bench::print("work_ns", bench::work_ns(hall.rounds));
 	for (uint32_t i = 0; i < count; i++)
 		threads.emplace_back([&, i] {
 			start.arrive_and_wait();
-			(bare ? pass_token : run_tasks)(i, count);
+			if (bare)
+				pass_token(i, count, seldom ? RESTS : 0);
+			else
+				run_tasks(i, count);
 		});
 	start.arrive_and_wait();
 	bench::conduct(hall.stage, arguments.number("seconds", 0.2), threads, hall.workers);

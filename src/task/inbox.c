@@ -8,6 +8,10 @@
  * gives: turns of WEIR__RELAX, then of giving way to other threads. */
 static const uint32_t spins_most = 100;
 
+/* Whom this thread let through last among another one's tasks: only the address, for he may be
+ * gone. */
+static WEIR__TLS const struct weir__parking *called_last;
+
 /* A call is told from a message by its odd address. */
 static struct weir__message *call_of(struct weir__parking *parking)
 {
@@ -55,6 +59,7 @@ int weir__inbox_call(struct weir__sched *sched, struct weir__parking *parking)
 {
 	struct weir__message *newest = NULL;
 
+	called_last = parking;
 	/* Only where there is nothing yet: a call has no place for what is below it. */
 	if (!WEIR__CAS(&sched->inbox, &newest, call_of(parking), __ATOMIC_RELEASE)) {
 		parking->message.deliver = deliver_call;
@@ -134,6 +139,11 @@ WEIR__HOT struct weir__task *weir__sched_watch(struct weir__sched *sched, struct
 		return NULL;
 	newest = spin(sched);
 	sched->watched = !newest;
+	/* He waits again in the very same place, mostly, and is the next to be let through. To find
+	 * that out is to fetch two lines, one after the other, from the other processor's cache;
+	 * to guess it, one at a time when there is nothing to wait for yet. */
+	if (newest)
+		expect_change(called_last);
 	/* The processor takes that for granted, and goes on before it has seen what came. */
 	if (newest == call_of(self->parking))
 		return answer(self->parking) ? self : NULL;
