@@ -61,7 +61,7 @@ static struct brief brief(weir_time time)
 		{ 3600 * WEIR_SECOND, "h" }, { 60 * WEIR_SECOND, "m" }, { WEIR_SECOND, "s" },
 		{ WEIR_MS, "ms" },           { WEIR_US, "us" },
 	};
-	struct brief brief;
+	struct brief brief = { "" };
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (time != 0 && time % units[i].length == 0) {

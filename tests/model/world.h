@@ -18,7 +18,7 @@ enum {
 	MAX_NESTING = 4, /* operations in wake functions and handlers, inside others */
 	MAX_SEMS = 2,
 	MAX_STORES = 4,
-	TLS_SIZE = 96,
+	TLS_SIZE = 104,
 	GRANULE = 64,
 	ARENA_GRANULES = 40,
 	MAX_SLOTS = 4,                       /* async waiters */
