@@ -31,7 +31,7 @@ struct hall {
 	}
 };
 
-/* The least of 1, 2, 4, 8 and 16 for two processors that are far from each other. */
+/* Of 0, 1, 2, 4, 8 and 16 the quickest for two processors that are far from each other. */
 enum { RESTS = 8 };
 
 static hall hall;

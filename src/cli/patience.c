@@ -131,8 +131,11 @@ void patience_shorten(weir_time time, int died_of)
 	if (!patience.there)
 		return;
 	if (died_of) {
-		patience.ending = (struct ending){ .died_of = died_of };
+		/* One by one, for a tick may come in between: the code is good until the signal
+		 * takes its place. */
+		patience.ending.tell_group = false;
 		patience.length = patience.clear;
+		patience.ending.died_of = died_of;
 	}
 	if (time < time_left()) {
 		patience.ticks = 1;

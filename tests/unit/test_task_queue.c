@@ -1,5 +1,5 @@
-/* task: tasks and threads in one semaphore's queue. P3 over both kinds of waiters, CHECKLIST 1 and 5
- * with a hand-off from another thread. */
+/* task: tasks and threads in one semaphore's queue. P3 over both kinds of waiters, CHECKLIST 1 and
+ * 5 with a hand-off from another thread. */
 #include "support/acquirer.h"
 #include "support/tasks.h"
 
